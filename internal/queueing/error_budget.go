@@ -8,27 +8,26 @@ import (
 )
 
 const (
-	// spend is by which part more a replica is given for each hour of error budget that
-	// is left. Slow: what it changes shows only after replicas have started, and a
-	// correction faster than that swings.
+	// spend is the part by which a replica is given more for each hour of error budget that is
+	// left. It is slow: a correction faster than the start-up of replicas swings.
 	spend = 0.15
-	// repay is by which part less it is given for each hour that is overdrawn. Fast: a
-	// replica too many costs its price, one too few costs what the model is for.
+	// repay is the part by which a replica is given less for each hour that is overdrawn. It is
+	// fast: one replica too many costs its price, one too few costs the objective.
 	repay = 1
-	// allowanceLeast and allowanceMost bound it.
+	// allowanceLeast and allowanceMost limit the allowance.
 	allowanceLeast, allowanceMost = 0.7, 1.5
 )
 
-// allowance is how many times what a profile promises within the objective a replica is
-// given, by the error budget, and in words why. The objective asks for a share of the
-// requests, and no queueing model knows which load attains it: prompts come in bursts,
-// replicas start late, and profiles are of other requests. What is attained tells. A model
-// of which more requests meet the objective than are asked for can do with fewer replicas,
+// allowance returns the factor on the rate that a replica serves within the objective by its
+// profile, by the error budget, and in words why. The objective asks for a share of the requests,
+// and no queueing model knows which load attains it: prompts come in bursts, replicas start late,
+// and profiles are of other requests. Measured attainment shows it. While more requests meet the
+// objective than are asked for, a model can do with fewer replicas,
 //
 //	allowance = e^(0.15 left),  left = hours (1 - missed / (1 - share)), at least 0.7, at most 1.5
 //
-// and e^left where that is overdrawn. As long as more are met the allowance grows, so that
-// in the long run the share is met and no more is paid for.
+// and e^left where the budget is overdrawn. The allowance grows as long as more requests meet the
+// objective than are asked for, so that in the long run the share is met and no more is paid for.
 func allowance(b scaling.Budget, o scaling.Objective) (factor float64, why string) {
 	attained, known := b.Attainment()
 	if !known {
@@ -43,8 +42,8 @@ func allowance(b scaling.Budget, o scaling.Objective) (factor float64, why strin
 		100*attained, 100*o.Share(), factor)
 }
 
-// allow multiplies what replicas serve, up to the part of what full batches complete
-// that is never exceeded. One that cannot meet the objectives is not given more.
+// allow multiplies the rates by factor, up to the greatest part of the throughput of full batches.
+// A variant that cannot meet the objectives is not given more.
 func allow(sized []sizing, factor float64) {
 	for i, s := range sized {
 		switch {

@@ -4,7 +4,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Expected is what one Ready replica of a variant is expected to do with its part of the load.
+// Expected is what one Ready replica of a variant is expected to do with its share of the load.
 type Expected struct {
 	Variant scaling.VariantKey `json:"variant"`
 	Rate    float64            `json:"rate"`   // requests/s that reach it
@@ -17,9 +17,10 @@ type Expected struct {
 	Overloaded bool `json:"overloaded,omitempty"`
 }
 
-// Expect returns what a replica of each variant with Ready replicas is expected to do of the rate that
-// Analyze sizes for, without what waits and without a forecast: by the same profiles, each replica with
-// a part in proportion to what it serves. Sorted by Variant; nil where Analyze says nothing of the model.
+// Expect returns what a replica of each variant with Ready replicas is expected to do with its
+// share of the measured rate, without backlog and forecast. It uses the profiles of Analyze, and
+// shares in proportion to what replicas serve. Sorted by Variant; nil where Analyze cannot size the
+// model.
 func Expect(snap scaling.Snapshot, objective scaling.Objective, options Options, past Memory) []Expected {
 	if !objective.Set() {
 		return nil
@@ -49,7 +50,7 @@ func Expect(snap scaling.Snapshot, objective scaling.Objective, options Options,
 	return out
 }
 
-// expected is what a replica does at a rate in requests/s.
+// expected returns what a replica does at a rate in requests/s.
 func (s sizing) expected(rate float64, options Options) Expected {
 	out := Expected{Variant: s.variant.Key, Rate: rate, Serves: s.rate}
 	rate = s.alone(rate)

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// trendOf is how many windows a trend is fitted to. It is the least with which
-	// a step that falls into any place of a window is no trend: of three, two
-	// levels and the window in which the one became the other lie on a line.
+	// trendOf is the number of windows that a trend is fitted to. It is the least with which a step
+	// is no trend wherever in a window it falls: of three windows, two levels and the window
+	// between them lie on a line.
 	trendOf = 4
-	// trendAtMost is how many windows a longer trend is fitted to.
+	// trendAtMost is the largest number of windows that a longer trend is fitted to.
 	trendAtMost = 8
-	// normalAt is the same of the normal distribution, for the noise of arrivals
-	// that are independent of each other, which is known.
+	// normalAt is the quantile 0.975 of the normal distribution, for the noise of independent
+	// arrivals, whose variance is known.
 	normalAt = 1.960
 )
 
-// Forecast is the arrival rate to be expected when a replica that is ordered now
-// is Ready. The zero value is none: the present rate is the best that is known.
+// Forecast is the arrival rate expected when a replica that is ordered now is Ready. The zero value
+// is none: the present rate is the best estimate.
 type Forecast struct {
 	Rate   float64       // requests/s, more than arrive now; 0 for none
 	Growth float64       // requests/s per minute that it goes by, > 0; 0 where Headroom says what it goes by
@@ -31,36 +31,33 @@ type Forecast struct {
 	Headroom float64
 }
 
-// Look extrapolates what arrives to the time at which a replica ordered in the
-// cycle after this one would be Ready,
+// Look extrapolates the arrival rate to the time at which a replica ordered in the next cycle would
+// be Ready,
 //
 //	lead = start-up + interval + sync period of the scaler
 //
-// since this cycle is the last that can order for the time before. What is
-// extrapolated is the growth over the last four windows that is beyond doubt:
+// since this cycle is the last that can order for the time before. It extrapolates only growth that
+// is significant over the last four windows:
 //
 //	growth   = slope - max(1.96 sqrt(rate / window), 4.30 s) / sqrt(sum (t - mean t)^2)
 //	forecast = present rate + growth (lead + window / 2)
 //
-// where slope and residual deviation s are of a least-squares line, the first bound
-// is the noise of Poisson arrivals, the second that of whatever else there is, and
-// the rate of a window is that of its middle, and 4.30 is Student's t of four windows.
-// Nothing is extrapolated further than it was seen: where the lead is longer than four
-// windows, longer stretches of up to eight windows are looked at too, and the largest
-// forecast counts. So a forecast is
-// never more than the growth of now continued, noise and steps are hardly ever growth,
-// and it goes continuously from none to the full slope. It is never below what arrives
-// now: what falls is followed as it is measured.
+// Slope and residual deviation s are of a least-squares line. The first bound is the noise of
+// Poisson arrivals, the second all other noise; 4.30 is the quantile of Student's t for four
+// windows. The rate of a window counts for its middle. Growth is extrapolated no further than it
+// was seen: where the lead is longer than four windows, longer stretches of up to eight windows are
+// examined too, and the largest forecast counts. So a forecast is at most the present growth
+// continued, noise and steps are hardly ever growth, and it goes continuously from none to the full
+// slope. It is never below the present rate: a falling load is followed as it is measured.
 //
-// There is none where that is not known: no start-up time, a gap in the last four
-// windows, or one of another length.
+// There is no forecast without a start-up time, with a gap in the last four windows, or where one
+// of them has another length.
 //
-// Autoscalers that look ahead learn daily patterns (SageServe, arXiv 2502.14617, by
-// ARIMA) or smooth level and trend (Holt's linear method, 1957). Reactive ones
-// answer a surge with a shorter window (the panic mode of Knative's KPA) or by
-// backpressure (Chiron, arXiv 2501.08090). A line through four windows needs no
-// season, no training and no parameter, and tells of itself how far it can be
-// trusted, which smoothing does not.
+// Autoscalers that look ahead learn daily patterns (SageServe, arXiv 2502.14617, by ARIMA) or
+// smooth level and trend (Holt's linear method, 1957). Reactive ones answer a surge with a shorter
+// window (the panic mode of Knative's KPA) or by backpressure (Chiron, arXiv 2501.08090). A line
+// through four windows needs no season, no training and no parameter, and has an error estimate of
+// its own, which smoothing has not.
 func Look(snap scaling.Snapshot, past Memory) Forecast {
 	lead := scaling.Lead(snap.Variants, past.Interval)
 	if lead <= 0 {
@@ -76,20 +73,19 @@ func Look(snap scaling.Snapshot, past Memory) Forecast {
 }
 
 const (
-	// headroomEach is by which part more may arrive for each minute that a replica takes to
-	// start. A load that turns upwards asks for it: until the trend shows in four windows, and
-	// while what is ordered then starts, a fleet has what it had. In drawn scenarios (make
-	// lab-zoo) a part of 0.03 reached the objectives in 73 of 100 instead of 64, at 1.07 times
-	// the cost; 0.05 in 76 at 1.15.
+	// headroomEach is the part by which the load may rise for each minute that a replica takes to
+	// start. Until a trend shows in four windows, and while what is ordered then starts, a fleet
+	// has only what it had. In drawn scenarios (make lab-zoo) a part of 0.03 reached the objectives
+	// in 73 of 100 instead of 64, at 1.07 times the cost; 0.05 in 76 at 1.15.
 	headroomEach = 0.03
-	// headroomMost bounds it: more is not kept for what may not come.
+	// headroomMost limits the headroom.
 	headroomMost = 0.3
-	// headroomFor is how long a load counts as one that rises after it has. One that does not
-	// rise gets what it asks for.
+	// headroomFor is how long after a rise a load counts as one that may rise again. Other loads
+	// get no headroom.
 	headroomFor = time.Hour
 )
 
-// headroom is by which part more may arrive until a replica ordered now is Ready.
+// headroom returns the part by which the load may rise until a replica ordered now is Ready.
 func headroom(snap scaling.Snapshot, past Memory) float64 {
 	if rose := past.Traffic.Rose; rose.IsZero() || snap.At.Sub(rose) > headroomFor {
 		return 0
@@ -97,8 +93,7 @@ func headroom(snap scaling.Snapshot, past Memory) float64 {
 	return min(headroomMost, headroomEach*scaling.Lead(snap.Variants, past.Interval).Minutes())
 }
 
-// orHeadroom returns f, or the rate to which a load of rate requests/s may turn in the lead,
-// where that is more.
+// orHeadroom returns f, or the rate in requests/s with the headroom where that is more.
 func (f Forecast) orHeadroom(rate float64, snap scaling.Snapshot, past Memory) Forecast {
 	more, lead := headroom(snap, past), scaling.Lead(snap.Variants, past.Interval)
 	if most := rate * (1 + more); most > max(rate, f.Rate) {
@@ -107,14 +102,14 @@ func (f Forecast) orHeadroom(rate float64, snap scaling.Snapshot, past Memory) F
 	return f
 }
 
-// trend is how many windows a line is fitted to, and how far apart they are.
+// trend is the number of windows that a line is fitted to, and the time between them.
 type trend struct {
 	of    int
 	apart time.Duration
 }
 
-// trends returns the stretches of time over which growth is looked for, each half as long
-// again as the one before, up to the lead.
+// trends returns the stretches of time in which growth is looked for, each half as long again as
+// the one before, up to the lead.
 func trends(snap scaling.Snapshot, interval, lead time.Duration) []trend {
 	step := max(interval, snap.Window)
 	if step <= 0 {
@@ -128,18 +123,18 @@ func trends(snap scaling.Snapshot, interval, lead time.Duration) []trend {
 	return out
 }
 
-// longestTrend is the longest time over which growth is looked for: what grows for
-// longer is seen in it, and more is not remembered.
+// longestTrend is the longest stretch of time in which growth is looked for: longer growth shows in
+// it, too, and arrivals are kept no longer.
 const longestTrend = 30 * time.Minute
 
-// farApart is how far apart four windows are that together span the lead; 0 where
-// the lead is not known.
+// farApart returns the time between four windows that together span the lead; 0 where the lead is
+// unknown.
 func farApart(snap scaling.Snapshot, interval time.Duration) time.Duration {
 	lead := min(longestTrend, scaling.Lead(snap.Variants, interval))
 	return max(0, lead-snap.Window/2) / (trendOf - 1)
 }
 
-// extrapolate continues the growth of four windows so far apart.
+// extrapolate continues the growth of the windows of t.
 func extrapolate(snap scaling.Snapshot, past Memory, t trend, lead time.Duration) Forecast {
 	points := past.Traffic.Arrivals.Apart(t.of, t.apart)
 	if points == nil || !points[0].At.Equal(snap.At) {
@@ -155,8 +150,8 @@ func extrapolate(snap scaling.Snapshot, past Memory, t trend, lead time.Duration
 	return Forecast{Rate: points[0].Rate + growth*ahead.Minutes(), Growth: growth, In: ahead - window/2, Lead: lead, Over: seen}
 }
 
-// certainGrowth is the least slope of a line through the points, in requests/s per
-// minute, of which there is no doubt; 0 or less for none.
+// certainGrowth returns the lower confidence bound of the slope of a line through the points, in
+// requests/s per minute; 0 or less for no significant growth.
 func certainGrowth(points []scaling.Arrival) float64 {
 	n := float64(len(points))
 	var t, y float64 // means: minutes after the last point, requests/s
@@ -177,8 +172,8 @@ func certainGrowth(points []scaling.Arrival) float64 {
 	return slope - max(normalAt*poisson, student(len(points)-2)*residual)/math.Sqrt(tt)
 }
 
-// student is the quantile 0.975 of Student's t with 2 to trendAtMost - 2 degrees of
-// freedom: a trend counts as far as it is beyond doubt, in one of 40 trials of noise.
+// student returns the quantile 0.975 of Student's t with 2 to trendAtMost - 2 degrees of freedom:
+// noise passes as growth in one of 40 trials.
 func student(freedom int) float64 {
 	return []float64{4.303, 3.182, 2.776, 2.571, 2.447}[freedom-2]
 }

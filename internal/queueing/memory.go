@@ -7,16 +7,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Memory is what is remembered of a model, brought up to the Snapshot that is
-// analyzed. The zero value remembers nothing.
+// Memory is what is remembered of a model, up to the Snapshot that is analyzed. The zero value
+// remembers nothing.
 type Memory struct {
 	Traffic  scaling.Traffic
 	Backlog  scaling.Backlog
 	Interval time.Duration // until the next cycle; 0 where that is not known
 }
 
-// Remember returns what is to be remembered after snap, of which backlog waits. A
-// Snapshot that is not newer than what is remembered changes nothing.
+// Remember returns what is remembered after snap, with its backlog. A Snapshot that is not newer
+// than what is remembered changes nothing.
 func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backlog, interval time.Duration, objective scaling.Objective) Memory {
 	replicas, profile := settled(snap)
 	arrivals, rose := past.Arrivals.Then(snap, interval, farApart(snap, interval)), past.Rose
@@ -35,9 +35,9 @@ func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backl
 	}}
 }
 
-// settled is how many replicas serve, and their profiles in the mean over the requests that
-// they serve; 0 where their latencies tell nothing of the next minutes: while more requests
-// wait than there are replicas, or while a replica is new.
+// settled returns how many replicas serve, and the mean of their profiles over their requests; 0
+// where their latencies do not predict the next minutes: while more requests wait than there are
+// replicas, or while a replica is new.
 func settled(snap scaling.Snapshot) (float64, scaling.Profile) {
 	replicas := serving(snap.Variants, snap.At.Add(-2*snap.Window))
 	if snap.Waiting() > replicas {
@@ -46,9 +46,9 @@ func settled(snap scaling.Snapshot) (float64, scaling.Profile) {
 	return replicas, mean(snap)
 }
 
-// withBatch returns the variants with the batch that a replica computes: no larger than the
-// engine's arguments and the profile allow, nor than its KV cache holds, since requests beyond
-// that wait or are computed twice. Where no replica says how large its cache is, that sets no limit.
+// withBatch returns the variants with the batch of a replica: the least of the limits of the
+// engine's arguments, of the profile and of the KV cache. Requests beyond what the cache holds wait
+// or are computed twice. Where no replica reports the size of its cache, that is no limit.
 func withBatch(variants []scaling.Variant, snap scaling.Snapshot, past scaling.Footprint) []scaling.Variant {
 	each := held(snap.Load, past)
 	least := map[scaling.VariantKey]float64{} // tokens of a replica's KV cache
@@ -70,16 +70,16 @@ func withBatch(variants []scaling.Variant, snap scaling.Snapshot, past scaling.F
 	return out
 }
 
-// held returns how many tokens a request in a batch holds in the mean, 0 where that
-// is not known. With lengths that are all alike it is input + output/2. What is in
-// a batch at any moment is longer than what arrives, since long answers stay longer
-// (the inspection paradox): with a coefficient of variation c of the outputs,
+// held returns the mean number of tokens of a request in a batch, 0 where that is unknown. With
+// requests of equal lengths it is input + output/2. Requests in a batch are longer than those that
+// arrive, since long answers stay longer (the inspection paradox): with a coefficient of variation
+// c of the outputs,
 //
 //	held = input + output/2 (1 + c^2)
 //
-// and prompts with a common prefix hold less. Neither is known, and what replicas
-// hold is: their Footprint corrects the mean, and counts as much as no correction
-// once as many requests were seen running as in doubted, and more with more.
+// and prompts with a common prefix hold less. Neither is known, but what replicas hold is measured:
+// their Footprint corrects the mean. Correction and mean count the same once as many requests were
+// seen running as in doubted.
 func held(load scaling.Load, past scaling.Footprint) float64 {
 	each := load.MeanTokens()
 	if !(past.Held > 0 && past.Expected > 0) {

@@ -1,6 +1,7 @@
 package queueing
 
-// Options say what an objective holds for. The zero value is the mean of both.
+// Options say for which part of the requests an objective holds. The zero value means the mean of
+// both latencies.
 type Options struct {
 	// TTFTPercentile and ITLPercentile are the shares of the requests that keep
 	// their objective, ratios in [0, 1); 0 is the mean.

@@ -11,8 +11,8 @@ import (
 // a replica with a short queue. n replicas of prefill then wait almost as n servers behind one
 // queue do: at the same utilization far less than each alone, or as long at a higher one.
 
-// pool raises the rates of prefill replicas by what they gain from the endpoint picker: to those of
-// the fewest replicas that serve all that arrives.
+// pool raises the rates of prefill replicas by the gain from the endpoint picker: to those of the
+// fewest replicas that serve all that arrives.
 func pool(sized []sizing, load load) {
 	for i, s := range sized {
 		if !s.pools() || s.rate <= 0 || s.fixed {
@@ -24,13 +24,14 @@ func pool(sized []sizing, load load) {
 	}
 }
 
-// mostPooled bounds the replicas that are looked at: the gain of more is below a thousandth.
+// mostPooled limits the replicas that are tried: the gain of more is below a thousandth.
 const mostPooled = 1000
 
 // pools reports whether requests reach the replicas of s by an endpoint picker.
 func (s sizing) pools() bool { return s.variant.Role == scaling.RolePrefill && s.most > 0 }
 
-// pooled returns the rate at which each of n replicas waits as long as one alone does at a rate.
+// pooled returns the rate at which each of n replicas waits as long as one replica alone does at
+// the rate alone.
 func (s sizing) pooled(alone, n float64) float64 {
 	wait := sharedWait(alone/s.most, 1)
 	low, high := min(alone/s.most, fullest), fullest
@@ -55,9 +56,9 @@ func (s sizing) alone(rate float64) float64 {
 	return rate
 }
 
-// sharedWait is the mean wait at n servers behind one queue, each utilized by u in [0, 1), in parts
-// of a factor that says how arrivals and services vary (Sakasegawa's approximation for G/G/n,
-// Annals of the Institute of Statistical Mathematics 29, 1977).
+// sharedWait is the mean wait at n servers behind one queue, each at utilization u in [0, 1), as a
+// multiple of a factor for the variation of arrivals and services (Sakasegawa's approximation for
+// G/G/n, Annals of the Institute of Statistical Mathematics 29, 1977).
 func sharedWait(u, n float64) float64 {
 	return math.Pow(u, math.Sqrt(2*(n+1))-1) / (n * (1 - u))
 }

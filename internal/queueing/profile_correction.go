@@ -9,26 +9,24 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// doubted is the concurrency at which a profile and a measurement count the same.
-// With fewer requests together a latency says little about how it grows with
-// them, with more it says more than a profile that was fitted to other lengths.
+// doubted is the number of requests in a batch at which profile and measurement count the same. A
+// measurement with fewer says little about how latency grows with them; one with more says more
+// than a profile that was fitted to other lengths.
 const doubted = 8
 
-// correct returns the variants with the profiles as the measured latencies bear
-// them out. In a batch the prefills of others lengthen the ITL of each, so that
-// its slope over the concurrency depends on the lengths of the requests of the
-// hour; a profile is fitted to those of a benchmark.
+// correct returns the variants with their profiles corrected by the measured latencies. The
+// prefills of other requests in a batch lengthen its ITL, so that the slope over the batch depends
+// on the present lengths of requests, while a profile is fitted to those of a benchmark.
 //
 //	beta'  = beta + w d / n,           d = ITL - (alpha + beta n)
 //	delta' = delta + w d / (input n),  d = min(0, TTFT - (gamma + delta input n)),  w = n / (n + doubted)
 //
-// where n is the concurrency of a replica by Little's law, and all are means over the
-// requests of the last minutes, alpha to delta too: the fast replicas of a fleet serve most
-// of them. Left out are minutes in which requests waited or replicas were new: what is
-// measured then tells of that, and a capacity read off it would order a fleet that is not needed
-// once it is over. A TTFT above what is promised is no correction: waiting lengthens it,
-// which the queueing model knows. A twentieth of difference is noise, and taken off. A
-// beta is halved at least and doubled at most, a delta is 0 at least.
+// n is the batch of a replica by Little's law. All values are means over the requests of the last
+// minutes, alpha to delta too: the fast replicas of a fleet serve most requests. Minutes in which
+// requests waited or replicas were new are left out: a capacity computed from them would order a
+// fleet that is not needed later. A TTFT above the prediction corrects nothing: waiting lengthens
+// it, which the queueing model knows. A twentieth of difference is noise, and subtracted. A beta is
+// at least halved and at most doubled; a delta is at least 0.
 func correct(variants []scaling.Variant, m scaling.Means) []scaling.Variant {
 	p, known := m.Profile()
 	if !known || m.Together <= 0 || serving(variants, time.Time{}) == 0 {
@@ -55,16 +53,16 @@ func correct(variants []scaling.Variant, m scaling.Means) []scaling.Variant {
 	return out
 }
 
-// beyond is by how much a measurement is beyond a twentieth of what is promised: within
-// that it is noise.
+// beyond returns by how much measured differs from promised, less a twentieth of promised for
+// noise.
 func beyond(measured, promised float64) float64 {
 	const noise = 0.05
 	off := measured - promised
 	return math.Copysign(max(0, math.Abs(off)-noise*promised), off)
 }
 
-// serving is how many replicas serve, 0 where one has no profile, or became Ready after
-// since, if that is given: latencies are those of the fleet before it.
+// serving returns how many replicas serve; 0 where one has no profile, or became Ready after since,
+// if that is given: latencies are those of the fleet before it.
 func serving(variants []scaling.Variant, since time.Time) float64 {
 	replicas := 0.0
 	for _, v := range variants {
@@ -80,7 +78,7 @@ func serving(variants []scaling.Variant, since time.Time) float64 {
 	return replicas
 }
 
-// largest is the largest batch of the replicas that serve.
+// largest returns the largest batch of the serving replicas.
 func largest(variants []scaling.Variant) float64 {
 	most := 0
 	for _, v := range variants {
@@ -91,9 +89,9 @@ func largest(variants []scaling.Variant) float64 {
 	return float64(most)
 }
 
-// mean has the coefficients of the profiles of the replicas that serve, in the mean over
-// requests, as measured latencies are: a variant serves as many a second as it computes, by
-// the time that each takes. Where no replica says what it computes, all count alike.
+// mean returns the mean coefficients of the serving replicas over their requests, which measured
+// latencies are means over, too: each variant counts by the requests that it completes a second.
+// Where no replica reports running requests, all replicas count the same.
 func mean(snap scaling.Snapshot) scaling.Profile {
 	running, told := map[scaling.VariantKey]float64{}, 0.0
 	for _, s := range snap.Sorted() {

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// sharesKept is for how long shares count that were not seen again: a few hours,
-	// after which another routing is worth a try.
+	// sharesKept is how long shares count after they were last seen. After that, another routing is
+	// worth a try.
 	sharesKept = 6 * time.Hour
-	// telling is how many requests a replica computes together, in the mean over a
-	// variant, from which on that says how many it gets.
+	// telling is the mean number of requests in a batch of a variant from which on it tells how
+	// many requests the variant gets.
 	telling = 2
 )
 
@@ -31,7 +31,7 @@ type flow struct {
 	oldest    time.Time // of its readings
 }
 
-// add adds what a replica of the variant says.
+// add adds the readings of a replica of the variant.
 func (f *flow) add(s scaling.ReplicaSample) {
 	if f.ready == 0 || s.At.Before(f.oldest) {
 		f.oldest = s.At
@@ -43,15 +43,15 @@ func (f *flow) add(s scaling.ReplicaSample) {
 	f.usage += s.KVCacheUsageNow.Or(s.KVCacheUsage.Or(0))
 }
 
-// queued reports whether a queue stands in the replicas.
+// queued reports whether requests wait in the replicas.
 func (f flow) queued() bool { return f.waits > 1 }
 
-// flows reads off what the replicas of each variant complete,
+// flows computes what the replicas of each variant complete by the profiles,
 //
 //	completed = running / total time of a request in such a batch
 //
-// by the profiles, sorted by variant. It returns nil where that is not known of all
-// that serve, or only one variant does.
+// sorted by variant. It returns nil where that is unknown for a serving replica, or where only one
+// variant serves.
 func flows(snap scaling.Snapshot) []flow {
 	l := snap.Load
 	if l.ArrivalRate.State != scaling.Fresh || !l.InputTokens.Known() || !l.OutputTokens.Known() {
@@ -91,9 +91,9 @@ func flows(snap scaling.Snapshot) []flow {
 	return out
 }
 
-// started returns the flows with what the replicas were seen to start in the place of what they complete.
-// It returns false where that was not seen over a whole window in which all were Ready, or is too
-// little to compare.
+// started returns the flows with what the replicas started, as measured, in place of what they
+// complete. It returns false where that was not measured over a whole window in which all were
+// Ready, or is too little to compare.
 func started(snap scaling.Snapshot, all []flow) ([]flow, bool) {
 	young := slices.ContainsFunc(snap.Variants, func(v scaling.Variant) bool {
 		newest := v.Replicas.NewestReady
@@ -109,10 +109,9 @@ func started(snap scaling.Snapshot, all []flow) ([]flow, bool) {
 	return out, true
 }
 
-// learn returns the shares after a look at snap. They are first seen where a queue
-// stands in all replicas of some variants while the others have none: what arrives
-// and does not go to those goes to the first. From then on they are followed, while
-// nothing waits, by what the replicas complete.
+// learn returns the shares with those of snap. They are first seen where requests wait in all
+// replicas of some variants while the others have none: what arrives and does not go to the others
+// goes to the first. From then on, while nothing waits, what the replicas complete updates them.
 func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) scaling.Shares {
 	if snap.At.Sub(past.At) > sharesKept {
 		past = scaling.Shares{}
@@ -134,8 +133,9 @@ func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) 
 	return past
 }
 
-// seenQueuing returns the shares by what goes to the replicas in which a queue stands, full
-// in number: by variant where that was told or no way to treat replicas alike explains it.
+// seenQueuing returns the shares by what goes to the replicas in which requests wait, full in
+// number. They are by variant where that is known already, or where no equal treatment of replicas
+// explains them.
 func seenQueuing(past scaling.Shares, snap scaling.Snapshot, all []flow, full float64) scaling.Shares {
 	arriving, ok := queuing(measured(all, snap.Load.ITL), snap.Load.ArrivalRate.Value)
 	byVariant := past.ByVariant || ok && treatedUnlike(arriving)
@@ -150,10 +150,9 @@ func seenQueuing(past scaling.Shares, snap scaling.Snapshot, all []flow, full fl
 	return out
 }
 
-// fed returns the flows with what the replicas get in the place of what they complete:
-// the replicas in which a queue stands, full in number, get the part of the arrival rate
-// that the others do not complete. It returns false where they complete what they get:
-// the queue has another cause.
+// fed returns the flows with what the replicas get in place of what they complete: the replicas in
+// which requests wait, full in number, get the part of the arrival rate that the others do not
+// complete. It returns false where they complete what they get: then the queue has another cause.
 func fed(all []flow, rate, full float64) ([]flow, bool) {
 	for _, f := range all {
 		if !f.queued() {
@@ -173,7 +172,7 @@ func fed(all []flow, rate, full float64) ([]flow, bool) {
 	return out, true
 }
 
-// queuedReplicas is the number of replicas in which a queue stands.
+// queuedReplicas returns the number of replicas in which requests wait.
 func queuedReplicas(all []flow) float64 {
 	sum := 0.0
 	for _, f := range all {
@@ -192,8 +191,8 @@ func replicas(all []flow) float64 {
 	return sum
 }
 
-// remembered returns the weights of the flows, each the mean with the one before
-// where there is one, beside those of variants that are not among them.
+// remembered returns the weights of the flows, each the mean with its weight before where there is
+// one, and the weights of variants that are not among them.
 func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling.Shares {
 	mean := 0.0
 	for _, f := range all {
@@ -226,17 +225,16 @@ func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling
 	return out
 }
 
-// asShared returns the sizings with what a replica carries while requests are shared
-// out as they were seen to be. A fleet is full as soon as the replicas of one variant
-// are, so that the others carry no more than their share of that:
+// asShared returns the sizings with what a replica carries under the shares that were seen. A fleet
+// is full as soon as the replicas of one variant are, so that the others carry no more than their
+// share of that:
 //
 //	carried = weight x min over the variants that run (rate / weight)
 //
-// A variant that does not run and would be the first to be full takes from what the
-// others carry: it is no candidate. Nor is one that carries no more than its share while
-// replicas of the full one can be added, unless all replicas get about as much: then
-// requests are shared out by variant, perhaps, and more of it take nothing off the
-// full one.
+// A variant that does not run and would be full first reduces what the others carry: it is no
+// candidate. Nor is a variant that carries no more than its share while replicas of the full
+// variant can be added, unless all replicas get about the same: then requests may be shared by
+// variant, and more of its replicas do not relieve the full one.
 func asShared(sized []sizing, shares scaling.Shares) []sizing {
 	if len(shares.Of) == 0 || shares.ByVariant {
 		return sized
@@ -266,8 +264,8 @@ func asShared(sized []sizing, shares scaling.Shares) []sizing {
 	return out
 }
 
-// firstFull returns the rate per weight at which the replicas of the first variant that
-// runs are full, and whether one runs of which that is known.
+// firstFull returns the rate per weight at which the replicas of the first running variant are
+// full, and whether that is known of one.
 func firstFull(sized []sizing, shares scaling.Shares) (least float64, known bool) {
 	for _, s := range sized {
 		_, current := s.replicas()
@@ -282,8 +280,8 @@ func firstFull(sized []sizing, shares scaling.Shares) (least float64, known bool
 	return least, known
 }
 
-// relieved reports whether replicas can be added to a variant that is full first, at
-// least requests/s per weight: not while no node takes those that it has.
+// relieved reports whether replicas can be added to a variant that is full first, at least
+// requests/s per weight. They cannot while no node takes those that it has.
 func relieved(sized []sizing, shares scaling.Shares, least float64) bool {
 	return slices.ContainsFunc(sized, func(s sizing) bool {
 		_, current := s.replicas()
@@ -293,11 +291,11 @@ func relieved(sized []sizing, shares scaling.Shares, least float64) bool {
 	})
 }
 
-// likeness is how many times as much as another a replica may get that is said to get
-// as much: shares are read off whole numbers of requests.
+// likeness is the largest ratio of the requests of two replicas that still counts as the same:
+// shares are read from whole numbers of requests.
 const likeness = 1.5
 
-// alike reports whether the replicas of all variants that run get about as much.
+// alike reports whether the replicas of all running variants get about the same number of requests.
 func alike(sized []sizing, shares scaling.Shares) bool {
 	var weights []float64
 	for _, s := range sized {
