@@ -35,16 +35,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 )
 
-// environment is what a process gives the manager that it builds.
+// environment holds the process-wide inputs of the manager.
 type environment struct {
-	operator *config.Operator // what flags, environment and file say
+	operator *config.Operator // from flags, environment and file
 	kube     connection
 	log      logr.Logger
 	level    *logging.Level // of log
 }
 
-// assemble builds the manager from its parts. Each step takes what earlier steps return,
-// so the compiler holds their order. ctx is for what is read on the way.
+// assemble builds the manager from its parts. Each step takes results of earlier steps, so the
+// compiler checks their order. ctx bounds the reads on the way.
 func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 	// 1. Read the configuration: flags, environment and file, then the ConfigMaps.
 	begin, err := readConfiguration(ctx, on)
@@ -83,7 +83,8 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 		return nil, err
 	}
 
-	// 7. Show decisions: status, conditions and events; the External Metrics API; the external scaler.
+	// 7. Show decisions: status, conditions and events; the External Metrics API; the external
+	// scaler.
 	if err := newStatus(c, deciding, configuration).SetupWithManager(mgr); err != nil {
 		return nil, err
 	}
@@ -109,16 +110,16 @@ func assemble(ctx context.Context, on environment) (manager.Manager, error) {
 	return mgr, servePorts(mgr, best, ready, debugged{memory: c.memory, around: newExplaining(c), cycles: c.last, history: c.history, measure: measure.meter})
 }
 
-// common is what most parts are built from.
+// common holds the parts that most other parts are built from.
 type common struct {
 	environment
 	mgr         manager.Manager
 	instruments *metrics.Metrics
 	recorder    events.EventRecorder // of events within the budgets
-	over        *budget.Book         // what is beyond the budgets
+	over        *budget.Book         // the namespaces beyond their budgets
 	memory      *ledger.Ledger
 	last        *cycle.Last      // the last decided case
-	history     *history.History // what the fleet looked like
+	history     *history.History // of the fleet
 	served      discovery.Served // the objects that this manager serves
 	decisions   *store.Decisions // on variants without a VariantAutoscaling
 	scalers     *scalers.Reader
@@ -127,7 +128,7 @@ type common struct {
 	policies    policies
 }
 
-// newCommon returns what most parts are built from.
+// newCommon builds the parts that most other parts are built from.
 func newCommon(on environment, mgr manager.Manager, settings *config.Store) (common, error) {
 	process, scales, by := on.operator, scale.New(mgr.GetClient()), scalers.New(mgr.GetCache(), clock.RealClock{})
 	by.ServesMetrics = process.ExternalMetricsBindAddress != ""
@@ -160,7 +161,7 @@ func newCommon(on environment, mgr manager.Manager, settings *config.Store) (com
 	}, nil
 }
 
-// newRelease returns what knows the release of the API server.
+// newRelease returns a reader of the release of the API server.
 func newRelease(mgr manager.Manager) (*scalers.Release, error) {
 	client, err := k8sdiscovery.NewDiscoveryClientForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
@@ -169,10 +170,10 @@ func newRelease(mgr manager.Manager) (*scalers.Release, error) {
 	return scalers.NewRelease(clock.RealClock{}, client.ServerVersionWithContext), nil
 }
 
-// limits is the budget of each namespace.
+// limits returns the budget of each namespace.
 func (c common) limits() budget.Limits { return c.operator.Budget.Limits }
 
-// newStatus returns what writes the status of objects.
+// newStatus returns the writer of the status of objects.
 func newStatus(c common, d deciding, configuration *controller.Configuration) *controller.Status {
 	return controller.NewStatus(controller.StatusOptions{
 		Objects: controller.NewObjectClient(c.served, c.mgr.GetClient(), c.decisions), Ledger: c.memory, Conflicts: c.fleet, Scalers: c.fleet, TargetScaler: d.scaler,
@@ -180,7 +181,7 @@ func newStatus(c common, d deciding, configuration *controller.Configuration) *c
 	})
 }
 
-// add has the manager run runnables, all at the same time.
+// add adds runnables to the manager, which runs all of them at the same time.
 func add(mgr manager.Manager, runnables []manager.Runnable) error {
 	for _, r := range runnables {
 		if err := mgr.Add(r); err != nil {
@@ -190,7 +191,7 @@ func add(mgr manager.Manager, runnables []manager.Runnable) error {
 	return nil
 }
 
-// connection is how the API server is reached.
+// connection is the access to the API server.
 type connection struct {
 	scheme *runtime.Scheme
 	config *rest.Config
@@ -217,8 +218,8 @@ func newConnection(o *config.Operator) (connection, error) {
 	return connection{scheme: scheme, config: to, reader: reader}, nil
 }
 
-// newFrame returns the frame that everything runs in, caches and leader election,
-// and the checks whether they are ready.
+// newFrame returns the manager with its caches and leader election, and the checks whether they are
+// ready.
 func newFrame(o *config.Operator, kube connection, log logr.Logger) (manager.Manager, map[string]healthz.Checker, error) {
 	if err := checkMetricsCertificate(o); err != nil {
 		return nil, nil, err

@@ -20,25 +20,24 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// backend is where metrics are read.
+// backend is a source of metrics.
 type backend struct {
 	source collector.Source
-	// run is what the source needs to have running while this manager leads, nil
-	// for nothing.
+	// run runs beside the source while this manager leads; nil for nothing.
 	run leading
 }
 
-// surroundings are what a backend may be built from, whatever its configuration.
+// surroundings are the inputs of every backend beside its configuration.
 type surroundings struct {
 	log     logr.Logger
 	cluster cluster
-	// observe is told of every page that was scraped, from several goroutines.
+	// observe is called for every scraped page, from several goroutines.
 	observe func(took time.Duration, err error)
-	// over is told of the pages that are left out of each namespace, nil ignores them.
+	// over takes the number of pages left out in each namespace; nil ignores them.
 	over *budget.Book
 }
 
-// cluster is what the backends that scrape ask for what to scrape.
+// cluster lists the objects that a backend scrapes.
 type cluster interface {
 	Fleet(ctx context.Context, now time.Time) (scaling.Fleet, error)
 	Pickers(ctx context.Context, selector labels.Selector) ([]discovery.MetricsEndpoint, error)
@@ -46,8 +45,8 @@ type cluster interface {
 
 var _ cluster = (*discovery.Cluster)(nil)
 
-// factory builds a backend. It contacts nothing: what is not there is found
-// out, and reported, by the first cycle. What is configured wrongly is refused.
+// factory builds a backend. It contacts nothing: the first cycle reports what is missing. It
+// refuses a wrong configuration.
 type factory func(surroundings, *config.Operator) (backend, error)
 
 // backends returns the factory of every backend, by its name in the
@@ -76,8 +75,7 @@ func newBackend(known map[string]factory, s surroundings, o *config.Operator) (b
 	return build(s, o)
 }
 
-// firstBackend returns the first of the candidates by which a backend can be built, and
-// that backend.
+// firstBackend returns the first candidate for which a backend can be built, and that backend.
 func firstBackend(known map[string]factory, s surroundings, candidates []*config.Operator) (*config.Operator, backend, error) {
 	var first error
 	for _, o := range candidates {
@@ -92,7 +90,7 @@ func firstBackend(known map[string]factory, s surroundings, candidates []*config
 	return nil, backend{}, first
 }
 
-// newPrometheus reads a store with the Prometheus HTTP API.
+// newPrometheus returns a backend that reads a store with the Prometheus HTTP API.
 func newPrometheus(s surroundings, o *config.Operator) (backend, error) {
 	settings := prometheus.Configured(o.Prometheus)
 	settings.OnWarning = func(ask query.Question, warnings []string) {

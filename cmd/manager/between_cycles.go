@@ -12,21 +12,21 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 )
 
-// fetching keeps measurements warm and watches them between cycles, as the
-// configuration in force says.
+// fetching fetches measurements between cycles and watches them, as the configuration in force
+// says.
 type fetching struct {
 	now    func() *config.Operator
-	cycles *executor.Executor // that are woken
+	cycles *executor.Executor // woken by the watch
 	watch  *watch.Watch
 	passes *executor.Executor
 }
 
-// idle is the time between two passes of which neither does anything: a change
-// of the configuration wakes the next one.
+// idle is the time between two passes that do nothing. A change of the configuration starts the
+// next pass.
 const idle = time.Hour
 
-// newFetching returns what watches with w. The fields of w that the configuration
-// decides about are set before each pass.
+// newFetching returns a fetching that uses w. It sets the fields of w that the configuration
+// determines before each pass.
 func newFetching(now func() *config.Operator, cycles *executor.Executor, w *watch.Watch) *fetching {
 	f := &fetching{now: now, cycles: cycles, watch: w}
 	f.passes = executor.New(clock.RealClock{}, executor.Polling, func() time.Duration {
@@ -45,7 +45,7 @@ func (f *fetching) run(log logr.Logger) leading {
 	}
 }
 
-// pass looks once, if looking is asked for.
+// pass fetches and watches once, if background fetching is on.
 func (f *fetching) pass(ctx context.Context) {
 	o := f.now()
 	if !o.Collector.Cache.Background() {
@@ -56,7 +56,7 @@ func (f *fetching) pass(ctx context.Context) {
 	f.watch.Pass(ctx)
 }
 
-// wakes returns what a watch wakes cycles with, nil where they cannot be woken.
+// wakes returns the function by which a watch wakes cycles, nil where it must not.
 func wakes(mode string, exec *executor.Executor) func(reason string) {
 	if mode == config.ExecutorPolling {
 		return nil

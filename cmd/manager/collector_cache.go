@@ -13,15 +13,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// kept is where measurements are kept between cycles.
+// kept is the cache of measurements between cycles.
 type kept struct {
 	cache.Cache
-	// run is what the cache needs to have running, nil for nothing.
+	// run runs beside the cache; nil for nothing.
 	run leading
 }
 
-// newKept returns the cache that the configuration asks for. Another one (shared
-// by several processes, say) implements cache.Cache and is returned here.
+// newKept returns the cache that the configuration asks for. Another one (such as one that several
+// processes share) implements cache.Cache and is returned here.
 func newKept(c config.Cache) kept {
 	if !c.Enabled {
 		return kept{Cache: cache.NoOp{}}
@@ -30,15 +30,14 @@ func newKept(c config.Cache) kept {
 	return kept{Cache: ttl, run: ttl.Run}
 }
 
-// handler returns what shows and empties the cache over HTTP.
+// handler returns a handler that shows and empties the cache.
 func (k kept) handler() http.Handler { return cache.Handler(k.Cache, clock.RealClock{}) }
 
-// forget drops what is kept of a model.
+// forget drops the measurements of a model.
 func (k kept) forget(model scaling.ModelKey) { k.Invalidate(collector.Key(model)) }
 
-// policyOf returns how long measurements are kept, given the time between
-// cycles. That is not at all where the cache is off, and no page counts as Fresh
-// for longer then.
+// policyOf returns how long measurements are kept, given the time between cycles. With the cache
+// off it is 0, which does not extend how long a page counts as Fresh.
 func policyOf(c config.Cache, interval func() time.Duration) cache.Lifetime {
 	if !c.Enabled {
 		return cache.Fixed(0)
@@ -53,7 +52,7 @@ func policyOf(c config.Cache, interval func() time.Duration) cache.Lifetime {
 	}
 }
 
-// measuring is what a collector is built from.
+// measuring holds the inputs of a collector.
 type measuring struct {
 	operator     *config.Operator
 	source       collector.Source
@@ -61,9 +60,9 @@ type measuring struct {
 	instruments  *metrics.Metrics
 	hasObjective func(scaling.ModelKey) bool // which models have latency objectives
 	objective    func(scaling.ModelKey) scaling.Objective
-	// idle knows for how long models have been without a request.
+	// idle tracks for how long models have been without a request.
 	idle *collector.IdleTracker
-	// waiting returns how many requests were seen to wait at the gateway for a model.
+	// waiting returns the number of requests of a model that wait at the gateway.
 	waiting func(scaling.ModelKey) float64
 }
 

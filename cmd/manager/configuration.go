@@ -33,8 +33,8 @@ func watchedNames(names config.Names) []string {
 	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(names))...)))
 }
 
-// newConfiguration returns the part that keeps the store, and what is in force, up to
-// date with the ConfigMaps, and the check whether they are known.
+// newConfiguration returns the part that applies changes of ConfigMaps to the store and to the
+// configuration in force, and the check whether the ConfigMaps are known.
 func newConfiguration(c common, begin beginning, measure measurement) (*controller.Configuration, healthz.Checker, error) {
 	o, mgr := c.operator, c.mgr
 	var namespaces []string
@@ -60,8 +60,8 @@ func newConfiguration(c common, begin beginning, measure measurement) (*controll
 	return configuration, told(c.log, (&watched{refusals: refused, listed: listed}).check), nil
 }
 
-// readConfigMaps returns the ConfigMaps of the system namespace. Those of other
-// namespaces say nothing of the manager itself.
+// readConfigMaps returns the ConfigMaps of the system namespace. Those of other namespaces do not
+// configure the manager itself.
 func readConfigMaps(ctx context.Context, reader client.Reader, o *config.Operator) ([]config.Source, error) {
 	var sources []config.Source
 	for _, name := range watchedNames(o.Names()) {
@@ -78,7 +78,8 @@ func readConfigMaps(ctx context.Context, reader client.Reader, o *config.Operato
 	return sources, nil
 }
 
-// mayListConfigMaps asks the API server whether this process may list the ConfigMaps of a namespace.
+// mayListConfigMaps asks the API server whether this process may list the ConfigMaps of a
+// namespace.
 func mayListConfigMaps(ctx context.Context, to *rest.Config, namespace string) (bool, error) {
 	c, err := authorizationv1client.NewForConfig(to)
 	if err != nil {
@@ -90,7 +91,7 @@ func mayListConfigMaps(ctx context.Context, to *rest.Config, namespace string) (
 		}},
 	}, metav1.CreateOptions{})
 	switch {
-	case apierrors.IsForbidden(err): // where an account may not even ask
+	case apierrors.IsForbidden(err): // an account may lack the right to ask
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("asking whether ConfigMaps of namespace %s may be listed: %w", namespace, err)
@@ -98,9 +99,9 @@ func mayListConfigMaps(ctx context.Context, to *rest.Config, namespace string) (
 	return review.Status.Allowed, nil
 }
 
-// configMapNames returns the names of all ConfigMaps of a namespace, not what is in them. Those of an earlier release
-// have its name before their own, which no watch of one name finds. There are none for a manager that may not list
-// them, as the roles of the repository have it: they allow the published names alone. The log says so.
+// configMapNames returns the names of all ConfigMaps of a namespace. Those of an earlier release
+// have a prefix, so that no watch of one name finds them. A manager that may not list ConfigMaps
+// gets no names, and the log says so: the roles of the repository allow the published names alone.
 func configMapNames(ctx context.Context, kube connection, namespace string, log logr.Logger) ([]string, error) {
 	may, err := mayListConfigMaps(ctx, kube.config, namespace)
 	if err != nil {
@@ -125,13 +126,13 @@ func configMapNames(ctx context.Context, kube connection, namespace string, log 
 
 // beginning is the configuration that the manager starts with.
 type beginning struct {
-	store      *config.Store      // what the ConfigMaps of the system namespace say
-	logged     []config.Finding   // what is wrong with them, which the log has
-	candidates []*config.Operator // of the process, the best first; one at least
+	store      *config.Store      // with the ConfigMaps of the system namespace
+	logged     []config.Finding   // findings about them, already logged
+	candidates []*config.Operator // for the process, the best first; at least one
 }
 
-// readConfiguration reads the ConfigMaps of the system namespace on top of the flags,
-// the environment and the file.
+// readConfiguration reads the ConfigMaps of the system namespace in addition to the flags, the
+// environment and the file.
 func readConfiguration(ctx context.Context, on environment) (beginning, error) {
 	names, err := configMapNames(ctx, on.kube, on.operator.SystemNamespace, on.log)
 	if err != nil {
@@ -145,9 +146,9 @@ func readConfiguration(ctx context.Context, on environment) (beginning, error) {
 	return newBeginning(on.operator, sources, on.log)
 }
 
-// newBeginning returns the configuration of a process with these ConfigMaps. The first
-// candidate is the process with what the ConfigMaps say of it, the second the process
-// alone, so that wrong ConfigMaps keep no manager from starting.
+// newBeginning returns the configuration of a process with these ConfigMaps. The first candidate
+// includes the ConfigMaps. The second does not, so that wrong ConfigMaps do not keep a manager from
+// starting.
 func newBeginning(o *config.Operator, sources []config.Source, log logr.Logger) (beginning, error) {
 	store, err := o.NewStore()
 	if err != nil {
@@ -161,7 +162,7 @@ func newBeginning(o *config.Operator, sources []config.Source, log logr.Logger) 
 		return beginning{}, err
 	}
 	var out []*config.Operator
-	var first error // of the best, which says what is wrong with what was written
+	var first error // of the best candidate, so it is about the written settings
 	for _, s := range []*config.Store{store, bare} {
 		with, err := o.With(s.Snapshot().Settings())
 		switch {
@@ -177,10 +178,10 @@ func newBeginning(o *config.Operator, sources []config.Source, log logr.Logger) 
 	return beginning{store: store, logged: store.Snapshot().Findings(), candidates: out}, nil
 }
 
-// inForce is the configuration of the process that is in force now, and the cycles that
-// run by it. It is safe for concurrent use.
+// inForce is the configuration of the process that is in force now, and the executor of its cycles.
+// It is safe for concurrent use.
 type inForce struct {
-	process  *config.Operator // what flags, environment and file say
+	process  *config.Operator // from flags, environment and file
 	level    *logging.Level
 	cycles   *executor.Executor
 	operator atomic.Pointer[config.Operator]
@@ -204,15 +205,15 @@ func newInForce(on environment, o *config.Operator) (*inForce, error) {
 // now returns the configuration in force.
 func (f *inForce) now() *config.Operator { return f.operator.Load() }
 
-// applier puts settings that change into force, for those who measure too.
+// applier puts changed settings into force, also for the meter and the background fetching.
 type applier struct {
 	*inForce
 	meter    *meter
 	fetching *fetching
 }
 
-// apply puts settings into force and returns what of them cannot be, without the
-// ConfigMap that says so.
+// apply puts settings into force and returns a finding for each that it cannot. The findings do not
+// name the ConfigMap.
 func (f *applier) apply(s config.Settings) []config.Finding {
 	before := f.now()
 	var refused []config.Finding
@@ -228,7 +229,7 @@ func (f *applier) apply(s config.Settings) []config.Finding {
 	}
 	if err != nil {
 		refused = append(refused, notInForce(err))
-		s.Prometheus = before.Prometheus // the rest has been accepted
+		s.Prometheus = before.Prometheus // the other settings have been accepted
 		if next, err = f.process.With(s); err == nil {
 			err = f.meter.take(next)
 		}
@@ -251,7 +252,7 @@ func (f *applier) apply(s config.Settings) []config.Finding {
 	return refused
 }
 
-// pace returns how often measurements are fetched in the background, 0 for never.
+// pace returns the time between background fetches, 0 for none.
 func pace(o *config.Operator) time.Duration {
 	if !o.Collector.Cache.Background() {
 		return 0
@@ -259,7 +260,7 @@ func pace(o *config.Operator) time.Duration {
 	return o.FetchInterval()
 }
 
-// notInForce says that settings are what they were because of err.
+// notInForce returns a finding that err kept settings from taking effect.
 func notInForce(err error) config.Finding {
 	found := config.Finding{Severity: config.Refused, Problem: "cannot be put into force: " + err.Error(), InForce: "what was before"}
 	if field, ok := errors.AsType[*config.FieldError](err); ok {

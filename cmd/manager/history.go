@@ -15,7 +15,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// newHistory returns a history that reads the conditions of variants from objects, a cache.
+// newHistory returns a history that reads the conditions of variants from objects, which is a
+// cache.
 func newHistory(objects client.Reader) *history.History {
 	return history.New(history.Options{Later: true, Troubles: func(key scaling.VariantKey) []explain.Trouble {
 		var va v1alpha1.VariantAutoscaling
@@ -26,10 +27,10 @@ func newHistory(objects client.Reader) *history.History {
 	}})
 }
 
-// chronicle adds every cycle to the history and hands it on.
+// chronicle adds every cycle to the history and passes it on to next.
 type chronicle struct {
 	history *history.History
-	memory  *ledger.Ledger // the cycle has recorded there what it saw
+	memory  *ledger.Ledger // holds the record of the cycle
 	next    cycle.Archive  // nil for none
 }
 

@@ -13,28 +13,26 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/stock"
 )
 
-// stockOptions say what a stock of accelerators goes by.
+// stockOptions configure a stock of accelerators.
 type stockOptions struct {
 	inventory config.Inventory
-	interval  func() time.Duration // between cycles, as it is now
+	interval  func() time.Duration // between cycles, at present
 	learnt    func()               // called when the stock becomes known; must not block
 }
 
-// idleIntervals is for how many intervals no cycle may ask for the stock before
-// its watches end. One that is late, or waits for a slow source, is no sign that
-// nothing is limited any more.
+// idleIntervals is the number of intervals without a question for the stock after which its watches
+// end. A cycle that is late, or waits for a slow source, does not mean that limited mode is off.
 const idleIntervals = 3
 
-// newStock returns what counts the accelerators of the cluster while cycles ask
-// for them: nodes are neither watched nor is the permission to needed before. Run
-// it where cycles run.
+// newStock returns a counter of the accelerators of the cluster. It watches nodes, and needs the
+// permission to, only while cycles ask for them. Run it where cycles run.
 func newStock(kube connection, o stockOptions) (*stock.Stock, error) {
 	selector, err := labels.Parse(o.inventory.NodeSelector)
 	if err != nil {
 		return nil, fmt.Errorf("reading the selector of nodes: %w", err)
 	}
 	to := rest.CopyConfig(kube.config)
-	to.Timeout = 0 // that is for requests, and a watch lasts
+	to.Timeout = 0 // the timeout is for requests, but a watch lasts
 	source, err := client.NewWithWatch(to, client.Options{Scheme: kube.scheme})
 	if err != nil {
 		return nil, fmt.Errorf("reaching the API server for nodes: %w", err)

@@ -22,26 +22,26 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 )
 
-// lead is the lock of the leader election, which also knows until when this manager may
-// write. The elector of client-go tries to renew for its whole deadline before it gives
-// up, also when another has the lease by then, as after a pause of the process. It is
-// safe for concurrent use.
+// lead is the lock of the leader election. It also knows until when this manager may write. The
+// elector of client-go tries to renew for its whole deadline before it gives up, even when another
+// manager has taken the lease meanwhile, as after a pause of the process. It is safe for concurrent
+// use.
 type lead struct {
 	resourcelock.Interface
 	clock    clock.PassiveClock
 	duration time.Duration // of the lease
-	lost     chan struct{} // closed when the lease that this manager held is that of another
+	lost     chan struct{} // closed when another manager takes the lease from this one
 
 	mu      sync.Mutex
 	led     bool      // this manager has held the lease
-	renewed time.Time // when the last renewal that succeeded was sent; zero while the lease is not held
-	holder  string    // who has the lease that was lost
+	renewed time.Time // when the last successful renewal was sent; zero while the lease is not held
+	holder  string    // the manager that took the lease
 }
 
 var _ resourcelock.Interface = (*lead)(nil)
 
-// newLead returns the lock of the manager that o configures, or nil where no leader is
-// elected. Events are told by the manager that events returns, which is built later.
+// newLead returns the lock of the manager that o configures, or nil without leader election. It
+// sends events through the manager that events returns, which is built later.
 func newLead(o *config.Operator, to *rest.Config, events func() manager.Manager) (*lead, error) {
 	if !o.LeaderElect {
 		return nil, nil //nolint:nilnil // nil is no election, as documented
@@ -67,7 +67,7 @@ func (l *lead) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return r, raw, err //nolint:wrapcheck // the elector asks what it is
 }
 
-// Create makes the lease.
+// Create creates the lease.
 func (l *lead) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	return l.writes(r, func() error { return l.Interface.Create(ctx, r) })
 }
@@ -77,8 +77,8 @@ func (l *lead) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) 
 	return l.writes(r, func() error { return l.Interface.Update(ctx, r) })
 }
 
-// writes notes what is written into the lease. Others count its duration from the
-// renewal that they see, which is later than when it was sent.
+// writes calls write and notes the time. Other managers count its duration from when they see the
+// renewal, which is later than when it was sent.
 func (l *lead) writes(r resourcelock.LeaderElectionRecord, write func() error) error {
 	sent := l.clock.Now()
 	if err := write(); err != nil {
@@ -93,7 +93,7 @@ func (l *lead) writes(r resourcelock.LeaderElectionRecord, write func() error) e
 	return nil
 }
 
-// sees notes who holds the lease, "" for none.
+// sees notes the holder of the lease, "" for none.
 func (l *lead) sees(holder string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +107,7 @@ func (l *lead) sees(holder string) {
 	}
 }
 
-// run ends the manager when it loses the lead to another, and returns who that is.
+// run ends the manager when another takes the lease, with an error that names it.
 func (l *lead) run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -119,16 +119,16 @@ func (l *lead) run(ctx context.Context) error {
 	}
 }
 
-// errNotLeading is that of a request that only the leader may send.
+// errNotLeading is the error of a request that only the leader may send.
 var errNotLeading = errors.New("this manager does not lead: its lease has run out or is that of another, and nothing is written until it holds the lease again")
 
-// guard returns a transport that sends what changes an object only while the lease
-// cannot be that of another.
+// guard returns a transport that sends requests that change an object only while no other manager
+// can hold the lease.
 func (l *lead) guard(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if !l.holds() && ofLeader(r) {
 			if r.Body != nil {
-				_ = r.Body.Close() // nothing was read of it
+				_ = r.Body.Close() // it was not read
 			}
 			return nil, errNotLeading
 		}
@@ -136,15 +136,15 @@ func (l *lead) guard(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// holds reports whether the lease is held for certain.
+// holds reports whether this manager certainly holds the lease.
 func (l *lead) holds() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return !l.renewed.IsZero() && l.clock.Since(l.renewed) < l.duration
 }
 
-// ofLeader reports whether only the leader sends a request: it changes an object, and
-// that is no lease, no event and no TokenReview.
+// ofLeader reports whether only the leader may send a request: it changes an object that is no
+// lease, no event and no review of a token or of access.
 func ofLeader(r *http.Request) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return false
@@ -159,13 +159,13 @@ func ofLeader(r *http.Request) bool {
 	return resource != "events" && !strings.HasPrefix(resource, "events/")
 }
 
-// roundTripper is a function as a transport.
+// roundTripper makes a function a transport.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip calls it.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// lateEvents tells events of the election by a manager that is built after its lock.
+// lateEvents sends events of the election through a manager that is built after its lock.
 type lateEvents struct {
 	events func() manager.Manager
 	name   string
@@ -176,12 +176,12 @@ var _ interface {
 	record.EventRecorder
 } = lateEvents{}
 
-// GetEventRecorderFor returns a recorder that asks the manager for one of that name.
+// GetEventRecorderFor returns a recorder that uses the manager's recorder of that name.
 func (e lateEvents) GetEventRecorderFor(name string) record.EventRecorder {
 	return lateEvents{events: e.events, name: name}
 }
 
-// GetEventRecorder returns the manager's: the election does not use it.
+// GetEventRecorder returns the manager's recorder. The election does not use it.
 func (e lateEvents) GetEventRecorder(name string) recorder.EventRecorder {
 	return e.events().GetEventRecorder(name)
 }
@@ -190,17 +190,17 @@ func (e lateEvents) recorder() record.EventRecorder {
 	return e.events().GetEventRecorderFor(e.name) //nolint:staticcheck // the election of client-go tells events of this API
 }
 
-// Event tells an event.
+// Event sends an event.
 func (e lateEvents) Event(object runtime.Object, kind, reason, message string) {
 	e.recorder().Event(object, kind, reason, message)
 }
 
-// Eventf tells an event.
+// Eventf sends an event.
 func (e lateEvents) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
 	e.recorder().Eventf(object, kind, reason, format, args...)
 }
 
-// AnnotatedEventf tells an event with annotations.
+// AnnotatedEventf sends an event with annotations.
 func (e lateEvents) AnnotatedEventf(object runtime.Object, annotations map[string]string, kind, reason, format string, args ...any) {
 	e.recorder().AnnotatedEventf(object, annotations, kind, reason, format, args...)
 }

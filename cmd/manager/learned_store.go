@@ -14,8 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 )
 
-// learned is what a process has learned and the next one should know. Nil keeps
-// nothing.
+// learned stores what a process has learned for the next one. Nil stores nothing.
 type learned struct {
 	store    *store.Store
 	startUps *store.Entries[scaling.VariantStartUps]
@@ -24,8 +23,7 @@ type learned struct {
 	memory   *ledger.Ledger
 }
 
-// newLearned returns what is kept of the fleet and of what is remembered of it, nil where
-// nothing should be.
+// newLearned returns the store of what is learned about the fleet, nil where none is configured.
 func newLearned(c common) *learned {
 	if !c.operator.StoreLearned {
 		return nil
@@ -33,11 +31,11 @@ func newLearned(c common) *learned {
 	return learned{fleet: c.fleet, memory: c.memory}.in(store.New(storeOptions(c.environment, c.mgr, c.instruments)))
 }
 
-// storeOptions are the parts of a store of this manager.
+// storeOptions returns the options of a store of this manager.
 func storeOptions(on environment, mgr manager.Manager, instruments *metrics.Metrics) store.Options {
 	return store.Options{
 		Namespace: on.operator.SystemNamespace, Log: on.log, Clock: clock.RealClock{}, Events: mgr.GetEventRecorder(eventSource),
-		// Not read by the manager's cache: that would watch every ConfigMap.
+		// Not the manager's cache: it would watch every ConfigMap.
 		Objects: struct {
 			client.Reader
 			client.Writer
@@ -46,13 +44,13 @@ func storeOptions(on environment, mgr manager.Manager, instruments *metrics.Metr
 	}
 }
 
-// in returns l kept in a store.
+// in returns l with a store.
 func (l learned) in(s *store.Store) *learned {
 	l.store, l.startUps, l.fits = s, store.Add(s, store.StartUps()), store.Add(s, store.Fits())
 	return &l
 }
 
-// restore takes over what the last process has learned.
+// restore loads what the last process has learned.
 func (l *learned) restore(ctx context.Context) {
 	if l != nil {
 		l.fleet.RestoreStartUps(l.startUps.Load(ctx), clock.RealClock{}.Now())
@@ -60,7 +58,7 @@ func (l *learned) restore(ctx context.Context) {
 	}
 }
 
-// keep hands the store what is known after a cycle.
+// keep passes what is known after a cycle to the store.
 func (l *learned) keep() {
 	if l != nil {
 		l.startUps.Keep(l.fleet.AllStartUps())
@@ -68,7 +66,7 @@ func (l *learned) keep() {
 	}
 }
 
-// runs is what keeps the store, none where nothing is stored.
+// runs returns the runnable that writes the store, none where nothing is stored.
 func (l *learned) runs() []manager.Runnable {
 	if l == nil {
 		return nil

@@ -23,14 +23,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 )
 
-// deciding is what decides and carries decisions out, while this manager leads.
+// deciding makes decisions and carries them out, while this manager leads.
 type deciding struct {
 	scaler  *subresource.TargetScaler
-	exports *external.Store // what the External Metrics API serves
+	exports *external.Store // served by the External Metrics API
 	runs    []manager.Runnable
 }
 
-// newDeciding decides by what is measured, once the configuration is known.
+// newDeciding returns the part that decides on the measurements, once the configuration is known.
 func newDeciding(c common, measure measurement, configuration *controller.Configuration) (deciding, error) {
 	scaler := subresource.New(subresource.Options{
 		Objects: c.mgr.GetClient(), Scalers: c.fleet, Scales: c.scales, Pods: c.mgr.GetClient(), Count: c.instruments.CountScaleUpdate,
@@ -76,11 +76,11 @@ type loop struct {
 	actuator    *actuator.Actuator
 	reader      client.Reader
 	memory      *ledger.Ledger
-	// configured waits until the configuration is that of all ConfigMaps.
+	// configured waits until the configuration includes all ConfigMaps.
 	configured func(ctx context.Context) error
 	decisions  *store.Decisions // of variants without a VariantAutoscaling
 	fleet      *discovery.Cluster
-	// learned is what outlives the process, nil where nothing does.
+	// learned outlives the process, nil where nothing does.
 	learned *learned
 }
 
@@ -89,14 +89,14 @@ var _ manager.LeaderElectionRunnable = (*loop)(nil)
 // NeedLeaderElection reports that only the leader decides.
 func (l *loop) NeedLeaderElection() bool { return true }
 
-// Start takes over what was decided before, then runs cycles until ctx ends. The manager
-// has synced the caches by then.
+// Start restores the last decisions, then runs cycles until ctx ends. The manager has synced the
+// caches by then.
 func (l *loop) Start(ctx context.Context) error {
-	// 1. Wait for the configuration: the first cycle decides by it.
+	// 1. Wait for the configuration, which the first cycle needs.
 	if err := l.configured(ctx); err != nil {
 		return err
 	}
-	// 2. Remember what the last process decided, then what it learned about that.
+	// 2. Restore what the last process decided, then what it learned.
 	l.decisions.Lead(ctx)
 	if err := controller.Restore(ctx, l.reader, l.memory); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (l *loop) Start(ctx context.Context) error {
 	return l.executor.Run(logr.NewContext(ctx, l.log), l.once)
 }
 
-// publishLast publishes what the status of objects says was decided.
+// publishLast publishes the decisions in the status of objects.
 func (l *loop) publishLast(ctx context.Context) error {
 	last, err := actuator.NewStatusValues(l.reader, l.fleet.Followed).Record(ctx, clock.RealClock{}.Now())
 	if err != nil {
@@ -124,8 +124,7 @@ func (l *loop) publishLast(ctx context.Context) error {
 	return nil
 }
 
-// once runs a cycle. What fails is counted and logged; the next cycle is the
-// retry.
+// once runs a cycle. It counts and logs an error; the next cycle is the retry.
 func (l *loop) once(ctx context.Context, interval time.Duration, reasons []string) {
 	start := clock.RealClock{}.Now()
 	err := l.cycle.Run(ctx, interval)
@@ -143,18 +142,18 @@ func (l *loop) once(ctx context.Context, interval time.Duration, reasons []strin
 	}
 }
 
-// leading is something that runs while this manager leads.
+// leading is a function that runs while this manager leads.
 type leading func(ctx context.Context) error
 
 var _ manager.LeaderElectionRunnable = leading(nil)
 
-// NeedLeaderElection reports that only the leader does it.
+// NeedLeaderElection reports that only the leader runs it.
 func (leading) NeedLeaderElection() bool { return true }
 
 // Start runs until ctx ends.
 func (l leading) Start(ctx context.Context) error { return l(ctx) }
 
-// everywhere is a runnable that managers run whether they lead or not.
+// everywhere is a runnable that every manager runs, the leader or not.
 type everywhere struct {
 	server interface {
 		Run(ctx context.Context) error

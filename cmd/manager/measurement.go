@@ -14,13 +14,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// measurement is how the fleet is measured, and when cycles run because of it.
+// measurement measures the fleet, and runs cycles when measurements ask for it.
 type measurement struct {
-	*applier // of settings that change
+	*applier // of changed settings
 	runs     []manager.Runnable
 }
 
-// newMeasurement measures by the first of the candidates by which a backend can be built.
+// newMeasurement measures by the first candidate for which a backend can be built.
 func newMeasurement(c common, candidates []*config.Operator) (measurement, error) {
 	observe := func(took time.Duration, err error) {
 		c.instruments.ObserveQuery("scrape", metrics.OutcomeOf(err), took)

@@ -16,31 +16,30 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// tools are what a meter is made with, whatever its settings.
+// tools are the inputs of a meter beside its settings.
 type tools struct {
 	backends     map[string]factory
 	surroundings surroundings
 	instruments  *metrics.Metrics
 	hasObjective func(scaling.ModelKey) bool // which models have latency objectives
 	objective    func(scaling.ModelKey) scaling.Objective
-	// idle knows for how long models have been without a request.
+	// idle tracks for how long models have been without a request.
 	idle *collector.IdleTracker
-	// waiting returns how many requests were seen to wait at the gateway for a model.
+	// waiting returns the number of requests of a model that wait at the gateway.
 	waiting func(scaling.ModelKey) float64
 }
 
-// meter measures the fleet by the settings in force. When they change, the parts
-// that they concern are replaced: a source that is asked otherwise, a cache of
-// another shape, a collector with other limits. It is safe for concurrent use.
+// meter measures the fleet by the settings in force. When they change, it replaces the parts that
+// they affect: the source, the cache, the collector. It is safe for concurrent use.
 type meter struct {
 	tools
-	replaced chan struct{} // parts that have something running are others
+	replaced chan struct{} // receives when parts were replaced
 
 	mu  sync.RWMutex
 	now parts
 }
 
-// parts are those of a meter; they are replaced and never modified.
+// parts are the parts of a meter; they are replaced and never modified.
 type parts struct {
 	operator  *config.Operator
 	from      backend
@@ -50,16 +49,15 @@ type parts struct {
 
 var _ watch.Collector = (*meter)(nil)
 
-// newMeter returns a meter that measures by a configuration, from a backend that was
-// built by it. It contacts nothing.
+// newMeter returns a meter with a configuration and a backend that was built by it. It contacts
+// nothing.
 func newMeter(t tools, o *config.Operator, from backend) *meter {
 	m := &meter{tools: t, replaced: make(chan struct{}, 1)}
 	m.now = m.with(o, from, newKept(o.Collector.Cache))
 	return m
 }
 
-// take measures by another configuration from now on. After an error it goes on
-// as before.
+// take measures by another configuration from now on. After an error it keeps the last one.
 func (m *meter) take(o *config.Operator) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,13 +68,13 @@ func (m *meter) take(o *config.Operator) error {
 	m.now = next
 	select {
 	case m.replaced <- struct{}{}:
-	default: // the last notice, which says the same, has not been read yet
+	default: // an unread notice is still there, and suffices
 	}
 	return nil
 }
 
-// build returns parts for a configuration, with those of last that it does not
-// concern.
+// build returns the parts for a configuration. It keeps those of last that the change does not
+// affect.
 func (m *meter) build(o *config.Operator, last parts) (parts, error) {
 	if asksOtherwise(last.operator, o) {
 		from, err := newBackend(m.backends, m.surroundings, o)
@@ -92,7 +90,7 @@ func (m *meter) build(o *config.Operator, last parts) (parts, error) {
 	return m.with(o, last.from, store), nil
 }
 
-// with returns parts that measure by a configuration, from a backend and with a cache.
+// with returns parts for a configuration, a backend and a cache.
 func (m *meter) with(o *config.Operator, from backend, store kept) parts {
 	return parts{operator: o, from: from, store: store, collector: newCollector(measuring{
 		operator: o, source: from.source, store: store, instruments: m.instruments, hasObjective: m.hasObjective,
@@ -100,8 +98,8 @@ func (m *meter) with(o *config.Operator, from backend, store kept) parts {
 	})}
 }
 
-// asksOtherwise reports whether a configuration needs another source. One that
-// scrapes remembers what it saw and is kept as long as it can be.
+// asksOtherwise reports whether a configuration needs another source. A source that scrapes has a
+// memory, so it is kept as long as possible.
 func asksOtherwise(a, b *config.Operator) bool {
 	switch {
 	case a.Collector.Backend != b.Collector.Backend:
@@ -139,7 +137,7 @@ func (m *meter) Look(ctx context.Context, fleet scaling.Fleet) ([]scaling.Snapsh
 	return m.parts().collector.Look(ctx, fleet)
 }
 
-// forget drops what is kept of a model.
+// forget drops the measurements of a model.
 func (m *meter) forget(model scaling.ModelKey) { m.parts().store.forget(model) }
 
 // ServeHTTP shows and empties the cache.
@@ -147,7 +145,7 @@ func (m *meter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.parts().store.handler().ServeHTTP(w, r)
 }
 
-// run keeps running what the parts need to have running, until ctx ends.
+// run runs what the parts need, until ctx ends.
 func (m *meter) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := m.runParts(ctx); err != nil {
@@ -170,7 +168,7 @@ func (m *meter) runParts(ctx context.Context) error {
 	}
 	for {
 		select {
-		case <-ctx.Done(): // the end, or what runs has failed
+		case <-ctx.Done(): // the end, or a part has failed
 			return group.Wait()
 		case <-m.replaced:
 			if q := m.parts(); sameRuns(p, q) {
@@ -182,7 +180,7 @@ func (m *meter) runParts(ctx context.Context) error {
 	}
 }
 
-// sameRuns reports whether what runs for some parts serves others too.
+// sameRuns reports whether the two need the same running parts.
 func sameRuns(a, b parts) bool {
 	return a.from.source == b.from.source && a.store.Cache == b.store.Cache
 }

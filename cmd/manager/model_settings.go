@@ -16,22 +16,22 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
-// policies say how decisions are made for a model: by the ConfigMaps, and by the
-// service classes that its variants name.
+// policies looks up the settings of a model in the ConfigMaps and in the service classes that its
+// variants name.
 type policies struct {
 	store   *config.Store
 	classes func(scaling.ModelKey) []config.ClassRef
 }
 
-// of returns the policy of a model, with nothing left to look up.
+// of returns the complete settings of a model.
 func (p policies) of(m scaling.ModelKey) config.ModelSettings {
 	return p.store.Snapshot().Policy(m, p.classes(m)...)
 }
 
-// decides returns how a model is decided.
+// decides returns the settings by which a cycle decides on a model.
 func (p policies) decides(m scaling.ModelKey) cycle.ModelSettings { return cycle.Configured(p.of(m)) }
 
-// quotas returns the accelerators that namespaces own.
+// quotas returns the accelerators that namespaces may use.
 func (p policies) quotas(variants []scaling.Variant) []scaling.Quota {
 	return p.store.Snapshot().Quotas(variants)
 }
@@ -39,20 +39,19 @@ func (p policies) quotas(variants []scaling.Variant) []scaling.Quota {
 // schedule returns the freeze windows.
 func (p policies) schedule() schedule.Schedule { return p.store.Snapshot().Schedule() }
 
-// retention returns for how long a model has to be without a request for that to
-// change its replicas.
+// retention returns for how long a model must be without a request until its replicas change.
 func (p policies) retention(m scaling.ModelKey) time.Duration { return p.of(m).ScaleToZero.Retention }
 
-// hasObjective reports whether requests of a model should meet a latency.
+// hasObjective reports whether a model has a latency objective.
 func (p policies) hasObjective(m scaling.ModelKey) bool {
 	o, err := p.store.Snapshot().Objective(m, p.classes(m)...)
 	return err == nil && o.Known()
 }
 
-// objective is what requests of a model should meet.
+// objective returns the objective of a model.
 func (p policies) objective(m scaling.ModelKey) scaling.Objective { return cycle.Objective(p.of(m)) }
 
-// explaining is what stands beside the decisions of the ledger.
+// explaining adds settings, scalers and start-ups to the decisions of the ledger.
 type explaining struct {
 	policies policies
 	scalers  func(scaling.VariantKey) scaling.Scalers
@@ -62,12 +61,12 @@ type explaining struct {
 
 var _ web.Surroundings = (*explaining)(nil)
 
-// newExplaining returns what explains decisions about the fleet.
+// newExplaining returns the explaining of the fleet.
 func newExplaining(c common) *explaining {
 	return &explaining{policies: c.policies, scalers: c.fleet.Scalers, startUps: c.fleet.StartUps, objects: c.served}
 }
 
-// Objective returns what requests of a model should meet.
+// Objective returns the objective of a model.
 func (e *explaining) Objective(m scaling.ModelKey) explain.Objective {
 	p := e.policies.of(m)
 	o := explain.Objective{
@@ -80,13 +79,13 @@ func (e *explaining) Objective(m scaling.ModelKey) explain.Objective {
 	return o
 }
 
-// StartUps returns how long pods of a variant of a model take to start.
+// StartUps returns how long pods of a variant take to start.
 func (e *explaining) StartUps(model scaling.ModelKey, variant string) explain.StartUps {
 	return explain.StartUpsOf(e.startUps(model, variant))
 }
 
-// Actuation returns who carries out the decision of a variant. What cannot be read
-// of its condition is left out.
+// Actuation returns the scaler that carries out the decision of a variant. It leaves out a
+// condition that it cannot read.
 func (e *explaining) Actuation(ctx context.Context, key scaling.VariantKey) explain.Actuation {
 	out := explain.ActuationBy(e.scalers(key))
 	var va v1alpha1.VariantAutoscaling

@@ -19,7 +19,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 )
 
-// cacheOptions restricts what is watched to what this manager serves.
+// cacheOptions restricts the watches to the objects that this manager serves.
 func cacheOptions(o *config.Operator) cache.Options {
 	options := discovery.CacheOptions(discovery.Needs{
 		Pages: scrapedPods(o.Collector), Namespace: o.WatchNamespace,
@@ -35,9 +35,9 @@ func cacheOptions(o *config.Operator) cache.Options {
 	return options
 }
 
-// scrapedPods selects the pods whose pages are scraped, nil where none is: all by the
-// backends pods and epp, with any other the endpoint pickers. A selector that cannot be
-// read, which validation refuses, is of none.
+// scrapedPods selects the pods whose pages are scraped, nil for none: all for the backends pods and
+// epp, else the endpoint pickers. A selector that cannot be parsed, which validation refuses,
+// counts as none.
 func scrapedPods(c config.Collector) labels.Selector {
 	if c.Backend != config.BackendPrometheus {
 		return labels.Everything()
@@ -49,8 +49,8 @@ func scrapedPods(c config.Collector) labels.Selector {
 	return pickers
 }
 
-// newCache returns a cache whose watches have no timeout: that of the REST client
-// is for requests, and a watch lasts.
+// newCache returns a cache whose watches have no timeout: the timeout of the REST client is for
+// requests, but a watch lasts.
 func newCache(config *rest.Config, options cache.Options) (cache.Cache, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = 0
@@ -72,12 +72,12 @@ func checkMetricsCertificate(o *config.Operator) error {
 	return nil
 }
 
-// eventSource is the component that events name.
+// eventSource is the component name in events.
 const eventSource = "workload-variant-autoscaler"
 
-// newExternalMetrics builds the External Metrics API, which every manager
-// serves: the leader from its ledger, the others from the objects' status. It returns
-// nothing to run where the API has no address.
+// newExternalMetrics builds the External Metrics API, which every manager serves: the leader from
+// its ledger, the others from the objects' status. It returns no runnable where the API has no
+// address.
 func newExternalMetrics(c common, store *external.Store) ([]manager.Runnable, error) {
 	o := c.operator
 	if o.ExternalMetricsBindAddress == "" {
@@ -104,9 +104,9 @@ func newExternalMetrics(c common, store *external.Store) ([]manager.Runnable, er
 	return []manager.Runnable{everywhere{server}}, nil
 }
 
-// newExternalScaler builds the external scaler of KEDA, which every manager serves: the
-// leader from its ledger, the others from the objects' status. It returns nothing to run
-// where the scaler has no address.
+// newExternalScaler builds the external scaler of KEDA, which every manager serves: the leader from
+// its ledger, the others from the objects' status. It returns no runnable where the scaler has no
+// address.
 func newExternalScaler(c common, store *external.Store) ([]manager.Runnable, error) {
 	o := c.operator.ExternalScaler
 	if o.BindAddress == "" {

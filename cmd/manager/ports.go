@@ -24,21 +24,21 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
-// off is the bind address of a server that is not run.
+// off is the bind address of a server that does not run.
 const off = "0"
 
-// Every pod of the cluster can connect to the ports. What one connection takes is
-// bounded here, how many there are by connections.
+// Every pod of the cluster can connect to the ports. These limits bound the cost of one connection;
+// connections bounds their number.
 const (
 	maxHeaders = 16 << 10 // bytes; a token and the headers of a proxy
-	// stopWithin is how long requests under way may take once the manager ends.
+	// stopWithin is how long requests in progress may take once the manager ends.
 	stopWithin = 5 * time.Second
 )
 
-// connections bounds those of one port: some 64 kB each with TLS.
+// connections bounds the connections of one port: about 64 kB each with TLS.
 var connections = throttle.Connections{All: 128, PerAddress: 32}
 
-// servePorts adds the servers of both ports to mgr, which are up before its caches.
+// servePorts adds the servers of both ports to mgr. They start before its caches.
 func servePorts(mgr manager.Manager, o *config.Operator, ready map[string]healthz.Checker, debug debugged) error {
 	probes := probeServer(map[string]healthz.Checker{"healthz": healthz.Ping}, ready)
 	if err := listen(mgr, "probes", o.HealthProbeBindAddress, probes, nil); err != nil {
@@ -47,13 +47,13 @@ func servePorts(mgr manager.Manager, o *config.Operator, ready map[string]health
 	return serveMetrics(mgr, o, debug)
 }
 
-// listen adds a server to mgr that listens from now on; secure, where it is not nil,
-// is its TLS. Address off, or none, adds nothing.
+// listen adds a server to mgr that listens from now on. secure is its TLS, nil for none. The
+// address off or "" adds nothing.
 func listen(mgr manager.Manager, name, address string, server *http.Server, secure *tls.Config) error {
 	if address == off || address == "" {
 		return nil
 	}
-	// Binding waits for nothing that a context could end.
+	// Binding does not wait, so no context needs to end it.
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listening for %s: %w", name, err)
@@ -62,7 +62,7 @@ func listen(mgr manager.Manager, name, address string, server *http.Server, secu
 	if secure != nil {
 		l = tls.NewListener(l, secure)
 	}
-	// A failed handshake or an early close is the caller's business.
+	// A failed handshake or an early close is a fault of the client.
 	server.ErrorLog = slog.NewLogLogger(logr.ToSlogHandler(mgr.GetLogger()), slog.LevelDebug)
 	within := stopWithin
 	if err := mgr.Add(&manager.Server{Name: name, Server: server, Listener: l, ShutdownTimeout: &within}); err != nil {
@@ -71,8 +71,8 @@ func listen(mgr manager.Manager, name, address string, server *http.Server, secu
 	return nil
 }
 
-// probeServer returns the server of /healthz and /readyz, which a kubelet asks over a
-// new connection each time.
+// probeServer returns the server of /healthz and /readyz. A kubelet opens a new connection for each
+// probe.
 func probeServer(alive, ready map[string]healthz.Checker) *http.Server {
 	mux := http.NewServeMux()
 	for path, checks := range map[string]map[string]healthz.Checker{"/healthz": alive, "/readyz": ready} {
@@ -106,11 +106,10 @@ func serveMetrics(mgr manager.Manager, o *config.Operator, debug debugged) error
 	return listen(mgr, "metrics", o.MetricsBindAddress, metricsServer(metrics, debug, who), secure)
 }
 
-// cachePath is where the collector's cache is shown (the verb get, for those who
-// authorize) and emptied (delete).
+// cachePath shows the collector's cache (verb get, for authorization) and empties it (delete).
 const cachePath = "/debug/cache"
 
-// debugged is what is served beside /metrics.
+// debugged are the sources of the debug paths.
 type debugged struct {
 	memory  web.Memory
 	around  web.Surroundings
@@ -119,8 +118,8 @@ type debugged struct {
 	measure http.Handler // the collector's cache
 }
 
-// metricsServer returns the server of the metrics port, whose paths are for the clients that
-// who lets through, and for every client where who is nil.
+// metricsServer returns the server of the metrics port. who authorizes clients; nil admits every
+// client.
 func metricsServer(metrics http.Handler, debug debugged, who *access.Access) *http.Server {
 	known, byURL := func(h http.Handler) http.Handler { return h }, func(h http.Handler) http.Handler { return h }
 	var readers web.Readers
@@ -146,11 +145,11 @@ func metricsServer(metrics http.Handler, debug debugged, who *access.Access) *ht
 	}
 }
 
-// metricsTLS returns the TLS of the metrics port: a certificate that follows its file
-// where there is one, else one that is signed by itself.
+// metricsTLS returns the TLS of the metrics port: with a certificate that follows its file if there
+// is one, else with a self-signed one.
 func metricsTLS(mgr manager.Manager, o *config.Operator) (*tls.Config, error) {
-	// HTTP/2 is off unless asked for: its servers were open to stream cancellation
-	// attacks (CVE-2023-44487, CVE-2023-39325).
+	// HTTP/2 is off unless asked for: HTTP/2 servers were open to stream cancellation attacks
+	// (CVE-2023-44487, CVE-2023-39325).
 	secure := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	if o.EnableHTTP2 {
 		secure.NextProtos = []string{"h2", "http/1.1"}

@@ -20,22 +20,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 )
 
-// probePatience is how long one check of a probe waits for an answer: a kubelet waits
-// 1s for the three of them.
+// probePatience is how long one check of a probe waits for an answer: a kubelet waits 1s for the
+// three of them.
 const probePatience = 250 * time.Millisecond
 
-// refusedFor is how long a refusal counts: a watch is tried again after 60s at the
-// latest (the longest back-off of client-go's Reflector, with its jitter), and one
-// that is refused then too is noted again.
+// refusedFor is how long a refusal counts. A watch is retried after 60s at the latest (the longest
+// back-off of client-go's Reflector, with its jitter), and a new refusal is noted again.
 const refusedFor = 65 * time.Second
 
-// watched says whether what is watched is known as it is: it has been listed, and
-// the API server has refused nothing of it since. Without a permission there would be
-// either nothing to decide by, or what was once. It is safe for concurrent use.
+// watched reports whether the watched objects are known and current: they have been listed, and the
+// API server has refused no watch since. Without a permission the manager would have no data, or
+// old data. It is safe for concurrent use.
 type watched struct {
 	refusals *refusals
-	// listed waits until everything has been listed, or ctx ends, and reports whether
-	// it has.
+	// listed waits until everything has been listed or ctx ends, and reports whether everything
+	// has.
 	listed func(ctx context.Context) bool
 }
 
@@ -54,31 +53,31 @@ func (w *watched) check(r *http.Request) error {
 	return nil
 }
 
-// refusals are those of the watches of a cache. They are safe for concurrent use.
+// refusals are the refused watches of a cache. They are safe for concurrent use.
 type refusals struct {
 	clock clock.PassiveClock
 
 	mu     sync.Mutex
-	listed bool // everything was listed when it was last asked
+	listed bool // everything was listed at the last check
 	of     map[string]refusal
 }
 
-// refusal is what the API server said when it refused.
+// refusal is an answer of the API server that refused a watch.
 type refusal struct {
 	at  time.Time
 	why string
 }
 
-// note is the handler of errors of the watches of a cache.
+// note handles an error of a watch of a cache.
 func (f *refusals) note(ctx context.Context, r *toolscache.Reflector, err error) {
 	toolscache.DefaultWatchErrorHandler(ctx, r, err) // logs it
 	f.failed(r.TypeDescription(), err)
 }
 
-// failed notes why a kind cannot be watched.
+// failed notes the refusal of a kind.
 func (f *refusals) failed(kind string, err error) {
 	if !apierrors.IsForbidden(err) {
-		return // it is tried again, and holds what it has
+		return // the watch is retried, and the cache keeps its objects
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,8 +87,8 @@ func (f *refusals) failed(kind string, err error) {
 	f.of[kind] = refusal{f.clock.Now(), err.Error()}
 }
 
-// now returns what is refused, given whether everything is listed. What was refused
-// before everything was listed is not refused any more.
+// now returns the refusals, given whether everything is listed. When everything becomes listed,
+// earlier refusals no longer count.
 func (f *refusals) now(listed bool) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,9 +104,8 @@ func (f *refusals) now(listed bool) []string {
 	return out
 }
 
-// leadership says whether a manager leads. While none does nothing is decided, and each
-// manager on its own looks as one does that another has the lead of. It is safe for
-// concurrent use.
+// leadership reports whether a manager leads. Without a leader no decision is made, and each
+// manager alone looks like one that waits while another leads. It is safe for concurrent use.
 type leadership struct {
 	clock    clock.PassiveClock
 	reader   client.Reader // without a cache
@@ -116,12 +114,12 @@ type leadership struct {
 	elected  <-chan struct{} // closed when this manager leads
 
 	mu      sync.Mutex
-	renewed time.Time // when the lease was, by its holder
-	since   time.Time // since when it says so, by this clock
+	renewed time.Time // renewal time in the lease, by its holder's clock
+	since   time.Time // when this manager first saw that time, by its own clock
 }
 
-// check is a healthz.Checker. A lease that is not renewed for its duration is taken
-// over; when that has passed twice, no manager can.
+// check is a healthz.Checker. A lease that is not renewed for its duration is taken over. It fails
+// after twice the duration, when no manager has been able to.
 func (l *leadership) check(r *http.Request) error {
 	select {
 	case <-l.elected:
@@ -131,7 +129,7 @@ func (l *leadership) check(r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), probePatience)
 	defer cancel()
 	var lease coordinationv1.Lease
-	err := client.IgnoreNotFound(l.reader.Get(ctx, l.lease, &lease)) // the first leader makes it
+	err := client.IgnoreNotFound(l.reader.Get(ctx, l.lease, &lease)) // the first leader creates it
 	var renewed time.Time
 	if lease.Spec.RenewTime != nil {
 		renewed = lease.Spec.RenewTime.Time
@@ -146,8 +144,8 @@ func (l *leadership) check(r *http.Request) error {
 	return nil
 }
 
-// stale reports whether the lease has not been renewed for too long. Whether the time
-// of its renewal is known is no matter: what is not known is not renewed.
+// stale reports whether the lease has not been renewed for too long. A renewal time that is not
+// known counts as not renewed.
 func (l *leadership) stale(renewed time.Time, known bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,8 +159,8 @@ func (l *leadership) stale(renewed time.Time, known bool) bool {
 	return now.Sub(l.since) > 2*l.duration
 }
 
-// told returns a check that logs why it fails when it begins to, and when it passes
-// again: a probe shows its name alone.
+// told returns a check that logs the reason when it begins to fail, and when it passes again: a
+// probe shows only its name.
 func told(log logr.Logger, check healthz.Checker) healthz.Checker {
 	var mu sync.Mutex
 	last := ""

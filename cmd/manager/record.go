@@ -10,14 +10,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 )
 
-// recording keeps the cycles of the leader in a file. It belongs to the loop
-// that runs them.
+// recording writes the cycles of the leader to a file. Only the loop that runs the cycles uses it.
 type recording struct{ file *record.File }
 
 var _ cycle.Archive = (*recording)(nil)
 
-// newArchive has cycles kept in the history, and in a file where one is named. It returns what has to run for
-// that.
+// newArchive keeps cycles in the history, and in a file where one is named. It returns the
+// runnables for that.
 func newArchive(c common) ([]manager.Runnable, error) {
 	past := &chronicle{history: c.history, memory: c.memory}
 	c.last.Next = past
@@ -32,8 +31,8 @@ func newArchive(c common) ([]manager.Runnable, error) {
 	return []manager.Runnable{leading(c.history.Run), leading(r.file.Run)}, nil
 }
 
-// newRecording opens the file. What it loses is counted as an error of the
-// component record.
+// newRecording opens the file. A cycle that it cannot write counts as an error of the component
+// record.
 func newRecording(o config.Recording, log logr.Logger, instruments *metrics.Metrics) (*recording, error) {
 	file, err := record.NewFile(record.FileOptions{
 		Path: o.File, MaxBytes: int64(o.MaxBytes), Log: log, Lost: func() { instruments.CountError("record") },

@@ -20,31 +20,30 @@ import (
 )
 
 const (
-	// gateInterval is how often the gateway is looked at while a model has no
-	// replica: a request is seen a quarter of a second after it began to wait, most
-	// of the time.
+	// gateInterval is the time between two looks at the gateway while a model has no replica. The
+	// gate then mostly sees a request a quarter of a second after it began to wait.
 	gateInterval = 200 * time.Millisecond
-	// gateTimeout bounds one scrape; others go on meanwhile.
+	// gateTimeout bounds one scrape; the others continue meanwhile.
 	gateTimeout = 2 * time.Second
-	// pickersFor is for how long a list of endpoint pickers is kept.
+	// pickersFor is how long a list of endpoint pickers is used.
 	pickersFor = 2 * time.Second
 )
 
-// gateOptions are what a gate is built from.
+// gateOptions are the inputs of a gate.
 type gateOptions struct {
-	verified config.Scrape           // what pages are verified by
+	verified config.Scrape           // how pages are verified
 	operator func() *config.Operator // in force
 	cluster  cluster
 	memory   interface {
 		Latest() (scaling.Record, bool)
 	}
-	limits  budget.Limits // of what is kept of each namespace
+	limits  budget.Limits // of the pages kept of each namespace
 	wake    func(reason string)
 	observe func(took time.Duration, err error)
 }
 
-// gate scrapes the endpoint pickers of namespaces with a model that has no replica,
-// whatever backend measures everything else.
+// gate scrapes the endpoint pickers of namespaces with a model that has no replica, with any
+// backend.
 type gate struct {
 	*collector.Gate
 	gateOptions
@@ -78,7 +77,7 @@ func newGate(o gateOptions) (*gate, error) {
 	return g, nil
 }
 
-// run looks until ctx ends.
+// run scrapes and looks until ctx ends.
 func (g *gate) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return g.source.Run(ctx) })
@@ -128,8 +127,8 @@ func sleepers(r scaling.Record) []collector.Sleeper {
 	return out
 }
 
-// targets lists the endpoint pickers of the namespaces in which a model has no
-// replica: none, mostly.
+// targets lists the endpoint pickers of the namespaces in which a model has no replica: mostly
+// none.
 func (g *gate) targets(ctx context.Context) ([]scrape.Target, error) {
 	idle := map[string]bool{}
 	for _, m := range g.models() {

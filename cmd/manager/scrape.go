@@ -24,18 +24,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 )
 
-// newPods reads the pages of the serving pods themselves, and of the endpoint
-// pickers for what waits in front of them.
+// newPods returns a backend that reads the pages of the serving pods, and those of the endpoint
+// pickers for the requests that wait at the gateway.
 func newPods(s surroundings, o *config.Operator) (backend, error) {
 	return newScrape(s, o, scrape.Options{})
 }
 
-// newEPP reads the pages of the endpoint pickers, which speak for their pods.
+// newEPP returns a backend that reads the pages of the endpoint pickers, which report for their
+// pods.
 func newEPP(s surroundings, o *config.Operator) (backend, error) {
 	return newScrape(s, o, scrape.Options{PickersOnly: true})
 }
 
-// newScrape completes what two backends have in common.
+// newScrape completes the options that both backends share.
 func newScrape(s surroundings, o *config.Operator, options scrape.Options) (backend, error) {
 	settings := o.Collector.Scrape
 	selector, err := labels.Parse(settings.PickerSelector)
@@ -66,14 +67,14 @@ func newScrape(s surroundings, o *config.Operator, options scrape.Options) (back
 		served.Store(&namespaces)
 		return targets(discovery.MetricsEndpoints(fleet)), nil
 	}
-	if !selector.Empty() { // an empty one would match every pod
+	if !selector.Empty() { // an empty selector would match every pod
 		options.Pickers = func(ctx context.Context) ([]scrape.Target, error) {
 			pages, err := s.cluster.Pickers(ctx, selector)
 			if err != nil {
 				return nil, err
 			}
-			// Elsewhere a picker speaks for no variant, and the user who made it need not
-			// see the token.
+			// In other namespaces a picker reports for no variant, and its owner must not get the
+			// token.
 			pages = slices.DeleteFunc(pages, func(p discovery.MetricsEndpoint) bool {
 				namespaces := served.Load()
 				return namespaces == nil || !(*namespaces)[p.Namespace]
@@ -85,7 +86,7 @@ func newScrape(s surroundings, o *config.Operator, options scrape.Options) (back
 	return backend{source: source, run: source.Run}, nil
 }
 
-// targets returns pages in the words of the scraper.
+// targets converts pages to the type of the scraper.
 func targets(pages []discovery.MetricsEndpoint) []scrape.Target {
 	out := make([]scrape.Target, len(pages))
 	for i, p := range pages {
@@ -94,7 +95,7 @@ func targets(pages []discovery.MetricsEndpoint) []scrape.Target {
 	return out
 }
 
-// at moves targets to a port, 0 for where they are. It changes its argument.
+// at moves targets to a port, 0 to leave them. It changes its argument.
 func at(port int, targets []scrape.Target) []scrape.Target {
 	for i := range targets {
 		if page, err := url.Parse(targets[i].URL); err == nil && port != 0 {
@@ -105,8 +106,8 @@ func at(port int, targets []scrape.Target) []scrape.Target {
 	return targets
 }
 
-// newScrapeClient returns a client for pages of pods. It goes to them directly,
-// whatever proxy the environment names for the world outside, and nowhere else.
+// newScrapeClient returns a client for pages of pods. It connects directly, without the proxy of
+// the environment, and follows no redirect.
 func newScrapeClient(s config.Scrape) (*http.Client, error) {
 	files := transport.Files{
 		CACert: s.CACertPath, ClientCert: s.ClientCertPath, ClientKey: s.ClientKeyPath,
@@ -115,7 +116,8 @@ func newScrapeClient(s config.Scrape) (*http.Client, error) {
 	trip, err := transport.New(files, func(secure *tls.Config) *http.Transport {
 		return &http.Transport{
 			TLSClientConfig: secure,
-			// A connection costs more memory than it saves time at thousands of pods.
+			// With thousands of pods, an idle connection costs more memory than it is worth in
+			// time.
 			MaxIdleConns: 256, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
 		}
 	})
@@ -128,9 +130,8 @@ func newScrapeClient(s config.Scrape) (*http.Client, error) {
 	}, nil
 }
 
-// bearer returns what adds a token to a request, nil where there is none. The
-// file is read for every request: that is cheaper than to be wrong about whether
-// it changed.
+// bearer returns a function that adds a token to a request, nil without a token. It reads the file
+// for every request, which costs less than missing a change.
 func bearer(token, path string) func(*http.Request) error {
 	if token == "" && path == "" {
 		return nil

@@ -75,14 +75,14 @@ cannot be read or patched.`,
 	return command
 }
 
-// The kinds whose objects carry an approval.
+// The kinds of objects that carry an approval.
 var (
 	kindVA = v1alpha1.GroupVersion.WithKind(v1alpha1.Kind)
 	kindSO = schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: scaling.KindScaledObject}
 	kindHP = schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: scaling.KindHPA}
 )
 
-// named is an object by its kind and name.
+// named identifies an object by its kind and name.
 type named struct {
 	kind schema.GroupVersionKind
 	name string
@@ -138,7 +138,7 @@ func (f approveFlags) run(ctx context.Context, out io.Writer, of named) error {
 	return err
 }
 
-// waiting returns the reduction of an object that waits for approval; the error says if none does.
+// waiting returns the reduction of an object that waits for approval, or an error if there is none.
 func (f approveFlags) waiting(ctx context.Context, restConfig *rest.Config, c client.Client, object *metav1.PartialObjectMetadata) (scaling.Reduction, error) {
 	kind, key := object.GroupVersionKind(), client.ObjectKeyFromObject(object)
 	err := c.Get(ctx, key, object)
@@ -168,8 +168,8 @@ func (f approveFlags) waiting(ctx context.Context, restConfig *rest.Config, c cl
 	return scaling.Reduction{}, nothingWaits(kind.Kind, key, e.Decision.Reduction.Approved)
 }
 
-// ofStatus returns the reduction that the status of a VariantAutoscaling says to wait, and false
-// where the status cannot say: its definition is of a version without facts.
+// ofStatus returns the waiting reduction in the status of a VariantAutoscaling. It returns false
+// where the installed definition is of a version without facts.
 func (approveFlags) ofStatus(ctx context.Context, c client.Client, key client.ObjectKey) (scaling.Reduction, bool, error) {
 	var va v1alpha1.VariantAutoscaling
 	if err := c.Get(ctx, key, &va); err != nil {
@@ -183,7 +183,7 @@ func (approveFlags) ofStatus(ctx context.Context, c client.Client, key client.Ob
 	return r, ok, nil
 }
 
-// nothingWaits is the error that says so.
+// nothingWaits returns the error that no reduction waits.
 func nothingWaits(kind string, key client.ObjectKey, approved bool) error {
 	if approved {
 		return fmt.Errorf("%s %s: its reduction is approved already and under way", kind, key)

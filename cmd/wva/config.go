@@ -117,11 +117,11 @@ func (f configCheckFlags) run(command *cobra.Command) error {
 type checkReport struct {
 	ConfigMaps          int            `json:"configMaps"`          // checked
 	VariantAutoscalings int            `json:"variantAutoscalings"` // checked
-	Others              int            `json:"others"`              // passed over
+	Others              int            `json:"others"`              // skipped
 	Findings            []checkFinding `json:"findings"`
 }
 
-// checkFinding is one thing that the user must know about.
+// checkFinding is one fault or doubt that the user must know about.
 type checkFinding struct {
 	Severity  config.Severity `json:"severity"`
 	File      string          `json:"file,omitempty"`
@@ -142,7 +142,7 @@ func (r checkReport) refused() int {
 	return n
 }
 
-// print writes the report for people.
+// print writes the report as text.
 func (r checkReport) print(w io.Writer) error {
 	table := console.Table{Columns: []console.Column{
 		console.Left("SEVERITY"), console.Left("OBJECT"), console.Left("FIELD"), console.Left("FINDING"),
@@ -164,7 +164,7 @@ func (r checkReport) print(w io.Writer) error {
 	return err
 }
 
-// check looks at what was read.
+// check checks the manifests.
 func (f configCheckFlags) check(ctx context.Context, read manifests, objects objectSchema) (checkReport, error) {
 	names := config.PublishedNames().With(config.KindSettings, f.settingsName).With(config.KindSaturation, f.saturationName).WithPrefixed(f.systemNames(read))
 	store, err := config.NewStore(config.StoreOptions{
@@ -193,7 +193,7 @@ func (f configCheckFlags) check(ctx context.Context, read manifests, objects obj
 	return report, nil
 }
 
-// served returns the models that objects name, whatever else is wrong with them.
+// served returns the models that objects name, even if other fields are wrong.
 func (f configCheckFlags) served(objects []manifest) []scaling.ModelKey {
 	out := make([]scaling.ModelKey, 0, len(objects))
 	for _, m := range objects {
@@ -206,7 +206,8 @@ func (f configCheckFlags) served(objects []manifest) []scaling.ModelKey {
 	return out
 }
 
-// systemNames returns the names of the ConfigMaps of the system namespace, where those of a release are found.
+// systemNames returns the names of the ConfigMaps of the system namespace. Those of a release are
+// among them.
 func (f configCheckFlags) systemNames(read manifests) []string {
 	var names []string
 	for _, m := range read.configMaps {
@@ -217,8 +218,8 @@ func (f configCheckFlags) systemNames(read manifests) []string {
 	return names
 }
 
-// configMaps returns the ConfigMaps that a manager would read, and reports those
-// that look as if they were meant to be.
+// configMaps returns the ConfigMaps that a manager would read, and reports those with a similar
+// name.
 func (f configCheckFlags) configMaps(report *checkReport, read manifests, names config.Names) []config.Source {
 	var out []config.Source
 	for _, m := range read.configMaps {
@@ -256,7 +257,7 @@ func ofConfigMap(f config.Finding) checkFinding {
 	}
 }
 
-// given returns the kinds of ConfigMap that are there.
+// given returns the kinds of the ConfigMaps that exist.
 func given(maps []config.Source, names config.Names) map[config.Kind]bool {
 	out := map[config.Kind]bool{}
 	for _, m := range maps {

@@ -19,22 +19,22 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 )
 
-// manifests are the objects of some files that can be checked.
+// manifests are the objects of some files, as far as they can be checked.
 type manifests struct {
 	configMaps []config.Source
 	variants   []manifest
 	others     int
-	findings   []checkFinding // of what could not be read
+	findings   []checkFinding // about documents that could not be read
 }
 
-// manifest is one object as it was written.
+// manifest is one object as written.
 type manifest struct {
 	file   string
 	object map[string]any
 }
 
-// readManifests reads the documents of every file. An error is of a file that
-// cannot be opened; what is in one is a finding.
+// readManifests reads the documents of every file. It returns an error for a file that it cannot
+// open. A fault within a file is a finding.
 func readManifests(files []string, stdin io.Reader) (manifests, error) {
 	var out manifests
 	for _, file := range files {
@@ -52,7 +52,7 @@ func (m *manifests) readFile(file string, stdin io.Reader) error {
 	})
 }
 
-// eachDocument hands over the YAML documents of a file, - for standard input, and where each stands.
+// eachDocument calls do with each YAML document of a file, - for standard input, and its place.
 func eachDocument(file string, stdin io.Reader, do func(at string, document []byte) error) error {
 	from, name := stdin, "standard input"
 	if file != "-" {
@@ -88,7 +88,7 @@ func (m *manifests) readDocument(at string, document []byte) {
 		return // comments only
 	}
 	object := map[string]any{}
-	// This package's whole numbers are integers, as the API server's are.
+	// Whole numbers become integers in this package, as in the API server.
 	if err := json.Unmarshal(asJSON, &object); err != nil {
 		m.refuse(at, "is no object: "+oneLine(err))
 		return
@@ -100,7 +100,7 @@ func (m *manifests) refuse(at, message string) {
 	m.findings = append(m.findings, checkFinding{Severity: config.Refused, File: at, Message: message})
 }
 
-// add sorts an object by its kind; a list is taken apart.
+// add sorts an object by its kind, and a list by its items.
 func (m *manifests) add(at string, object map[string]any) {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
@@ -137,8 +137,7 @@ func (m *manifests) addConfigMap(at string, object map[string]any) {
 		return
 	}
 	var cm corev1.ConfigMap
-	// Not YAML again, which would turn numbers into the text that is wanted: the
-	// API server does not.
+	// YAML again would turn numbers into the text that is wanted, which the API server does not do.
 	decoder := stdjson.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&cm); err != nil {

@@ -22,11 +22,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// celBudget is the cost that the API server allows to the rules of one object.
+// celBudget is the cost that the API server allows for the rules of one object.
 const celBudget = 10_000_000
 
-// objectSchema does to a VariantAutoscaling what the API server does with the
-// definition: it drops unknown fields, fills in defaults and validates.
+// objectSchema treats a VariantAutoscaling as the API server does: it drops unknown fields, fills
+// in defaults and validates.
 type objectSchema struct {
 	structural *schema.Structural
 	validator  validation.SchemaValidator
@@ -54,14 +54,14 @@ func newSchema() (objectSchema, error) {
 	return objectSchema{structural, validator, cel.NewValidator(structural, true, celBudget)}, nil
 }
 
-// admit changes object as the server would, and returns the fields it drops and
-// what it has against the object.
+// admit changes object as the API server would. It returns the fields that it drops, and the
+// errors.
 func (s objectSchema) admit(ctx context.Context, object map[string]any) (dropped []string, refused field.ErrorList) {
 	dropped = pruning.PruneWithOptions(object, s.structural, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	defaulting.Default(object, s.structural)
 	refused = validation.ValidateCustomResource(nil, object, s.validator)
 	if len(refused) > 0 {
-		return dropped, refused // the rules are for objects of the right shape
+		return dropped, refused // the rules need an object that fits the schema
 	}
 	refused, _ = s.rules.Validate(ctx, nil, s.structural, object, nil, celBudget)
 	return dropped, refused
@@ -71,12 +71,12 @@ func (s objectSchema) admit(ctx context.Context, object map[string]any) (dropped
 type variantCheck struct {
 	schema    objectSchema
 	snapshot  *config.Snapshot
-	given     map[config.Kind]bool // the ConfigMaps that were there to check against
+	given     map[config.Kind]bool // the ConfigMaps that exist
 	known     map[config.Finding]bool
-	namespace string // of objects that name none
+	namespace string // of objects without one
 }
 
-// findings returns what is wrong with one object.
+// findings returns the faults of one object.
 func (c variantCheck) findings(ctx context.Context, m manifest) []checkFinding {
 	metadata, _ := m.object["metadata"].(map[string]any)
 	base := checkFinding{Kind: v1alpha1.Kind, Namespace: c.namespace}
@@ -119,11 +119,11 @@ func (c variantCheck) findings(ctx context.Context, m manifest) []checkFinding {
 	return out
 }
 
-// unscalable returns the kinds of Kubernetes that run pods and have no scale
-// subresource. Of other kinds the cluster knows.
+// unscalable returns the kinds of Kubernetes that run pods and have no scale subresource. For other
+// kinds only the cluster knows.
 func unscalable() []string { return []string{"DaemonSet", "Job", "CronJob", "Pod"} }
 
-// checkAnnotations names the annotations whose value is not accepted.
+// checkAnnotations adds a finding for each annotation whose value is not accepted.
 func checkAnnotations(va *v1alpha1.VariantAutoscaling, add func(severity config.Severity, field, message string)) {
 	if value, ok := va.Annotations[v1alpha1.AnnotationPaused]; ok && value != "true" && value != "false" {
 		add(config.Refused, "metadata.annotations, "+v1alpha1.AnnotationPaused, fmt.Sprintf("%q is not accepted: want \"true\" or \"false\"; in force: false", value))
@@ -150,7 +150,7 @@ func checkAnnotations(va *v1alpha1.VariantAutoscaling, add func(severity config.
 	}
 }
 
-// crossCheck compares an object with the ConfigMaps that are there.
+// crossCheck compares an object with the existing ConfigMaps.
 func (c variantCheck) crossCheck(va *v1alpha1.VariantAutoscaling, add func(severity config.Severity, field, message string)) {
 	model := scaling.ModelKey{Namespace: va.Namespace, ID: va.Spec.ModelID}
 	if c.given[config.KindServiceClasses] {
@@ -168,7 +168,7 @@ func (c variantCheck) crossCheck(va *v1alpha1.VariantAutoscaling, add func(sever
 	}
 	accelerator := acceleratorOf(va)
 	for _, f := range c.snapshot.FindingsFor(model, accelerator) {
-		if !c.known[f] { // it is of this model alone
+		if !c.known[f] { // it is about this model only
 			add(f.Severity, "spec.modelID", f.String())
 		}
 	}
@@ -181,7 +181,7 @@ func (c variantCheck) crossCheck(va *v1alpha1.VariantAutoscaling, add func(sever
 	}
 }
 
-// acceleratorOf returns the accelerator as far as the object itself tells it.
+// acceleratorOf returns the accelerator that the object itself names, "" for none.
 func acceleratorOf(va *v1alpha1.VariantAutoscaling) string {
 	if va.Spec.Accelerator != "" {
 		return va.Spec.Accelerator

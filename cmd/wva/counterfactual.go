@@ -13,16 +13,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// explained is the explanation of a decision, and why it is not another one.
+// explained is the explanation of a decision, and the answers why it is not another one.
 type explained struct {
 	explain.Explanation
 
 	Counterfactuals *counterfactual.Answers `json:"counterfactuals,omitempty"`
-	// Unanswered says why there are none, "" where there are.
+	// Unanswered says why there are no answers, "" where there are.
 	Unanswered string `json:"counterfactualsUnanswered,omitempty"`
 }
 
-// answerFrom answers why by the text of a recorded cycle, nil for none. It ends early with ctx.
+// answerFrom computes the answers from the text of a recorded cycle, nil for none. It ends early
+// with ctx.
 func (e *explained) answerFrom(ctx context.Context, text []byte) {
 	if text == nil {
 		return
@@ -48,7 +49,7 @@ func (e *explained) answerFrom(ctx context.Context, text []byte) {
 	}
 }
 
-// answersFrom answers why of a variant by the text of a recorded cycle with its plan.
+// answersFrom returns the answers for a variant from the text of a recorded cycle with its plan.
 func answersFrom(text []byte, of scaling.VariantKey) (counterfactual.Answers, error) {
 	c, err := record.Decode(text)
 	if err != nil {
@@ -57,12 +58,12 @@ func answersFrom(text []byte, of scaling.VariantKey) (counterfactual.Answers, er
 	return replay.Answers(c, of)
 }
 
-// report tells the explanation and the answers to a person.
+// report renders the explanation and the answers.
 func (e explained) report(now time.Time) string {
 	return explain.Report(e.Explanation, now) + e.whyReport(now)
 }
 
-// whyReport tells the answers, or why there are none.
+// whyReport renders the answers, or why there are none.
 func (e explained) whyReport(now time.Time) string {
 	text := ""
 	switch {

@@ -111,7 +111,7 @@ func (f *dashboardFlags) run(ctx context.Context, out, warnings io.Writer, args 
 	return group.Wait()
 }
 
-// check returns what is wrong with the flags.
+// check returns an error for wrong flags.
 func (f *dashboardFlags) check(files, args []string, changed func(string) bool) error {
 	switch {
 	case f.port < 0 || f.port > 65535:
@@ -138,7 +138,7 @@ func (f *dashboardFlags) check(files, args []string, changed func(string) bool) 
 	return nil
 }
 
-// source returns where the pages read from.
+// source returns the source of the pages.
 func (f *dashboardFlags) source(ctx context.Context, files []string) (dashboard.Source, error) {
 	if len(files) > 0 {
 		for _, name := range files {
@@ -151,7 +151,7 @@ func (f *dashboardFlags) source(ctx context.Context, files []string) (dashboard.
 	return f.live(ctx)
 }
 
-// tellTroubles writes the troubles of a source, until ctx ends.
+// tellTroubles writes the troubles of a source until ctx ends.
 func tellTroubles(ctx context.Context, board *dashboard.Board, warn func(string)) {
 	told := ""
 	for {
@@ -188,11 +188,11 @@ func openBrowser(link string) error {
 	if err := command.Start(); err != nil {
 		return err
 	}
-	go func() { _ = command.Wait() }() // whether it works is for the user to see
+	go func() { _ = command.Wait() }() // the user sees whether it works
 	return nil
 }
 
-// namespaces returns those that -n names.
+// named returns the namespaces that -n names.
 func (f *dashboardFlags) named() []string {
 	var out []string
 	for name := range strings.SplitSeq(f.namespace, ",") {

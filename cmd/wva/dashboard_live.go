@@ -16,13 +16,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/doctor"
 )
 
-// Bounds of the look for namespaces.
+// Limits of the search for namespaces.
 const (
-	mostNamespaces = 500 // whose rights are asked for
+	mostNamespaces = 500 // whose rights are checked
 	namedAtMost    = 5   // names that a sentence lists
 )
 
-// live returns the manager that leads as a source.
+// live returns the leading manager as a source.
 func (f *dashboardFlags) live(ctx context.Context) (dashboard.Source, error) {
 	named := f.named()
 	restConfig, c, err := f.connect() // sets the namespace
@@ -48,7 +48,7 @@ func (f *dashboardFlags) live(ctx context.Context) (dashboard.Source, error) {
 	}), nil
 }
 
-// dashboardManager is a manager that is reached, as the dashboard asks it.
+// dashboardManager adapts a reached manager to the dashboard.
 type dashboardManager struct{ m *reached }
 
 func (d dashboardManager) Name() string { return d.m.name }
@@ -57,8 +57,8 @@ func (d dashboardManager) Get(ctx context.Context, path string, into any) error 
 	return d.m.get(ctx, path, into)
 }
 
-// readableNamespaces returns the namespaces in which the user may get VariantAutoscalings, and sentences
-// about the others: of all where the user may list them, else only own is asked about.
+// readableNamespaces returns the namespaces in which the user may get VariantAutoscalings, and
+// sentences about the others. It checks all namespaces where the user may list them, else only own.
 func readableNamespaces(ctx context.Context, c client.Client, own string) (names, refused []string, err error) {
 	var list corev1.NamespaceList
 	all := []string{own}
@@ -101,7 +101,7 @@ func readableNamespaces(ctx context.Context, c client.Client, own string) (names
 	return names, refused, nil
 }
 
-// notReadable names namespaces that may not be read.
+// notReadable returns a sentence that names namespaces that may not be read.
 func notReadable(namespaces []string) string {
 	text := "namespace " + namespaces[0]
 	switch n := len(namespaces); {

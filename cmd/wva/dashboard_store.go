@@ -19,11 +19,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// lookLimit is how long the manager's configuration is looked at before the dashboard begins without it.
+// lookLimit bounds the search for Prometheus in the manager's configuration.
 const lookLimit = 3 * time.Second
 
-// past returns what a Prometheus knows of the time before the manager: the one that is named, else that of the
-// manager's configuration; nil where there is none.
+// past returns the Prometheus for the time before the manager: the one that is named, else that of
+// the manager's configuration; nil where there is none.
 func (f *dashboardFlags) past(ctx context.Context, restConfig *rest.Config, c client.Reader) (*dashboard.Past, error) {
 	if f.store.url != "" {
 		source, err := f.store.open()
@@ -53,8 +53,8 @@ func redacted(address string) string {
 	return address
 }
 
-// configuredPrometheus returns the address that the manager in a namespace is told, "" where it is told none or the
-// user may not read it.
+// configuredPrometheus returns the address of Prometheus in the configuration of the manager in a
+// namespace. It returns "" where there is none or the user may not read it.
 func configuredPrometheus(ctx context.Context, c client.Reader, system string) string {
 	var deployments appsv1.DeploymentList
 	if err := c.List(ctx, &deployments, client.InNamespace(system)); err == nil {
@@ -73,8 +73,9 @@ func configuredPrometheus(ctx context.Context, c client.Reader, system string) s
 	return prometheusOf(maps.Items, config.PublishedNames().WithPrefixed(own), system)
 }
 
-// fromHere returns the Prometheus at an address that the manager is told, as it is reached from this machine: a
-// Service by way of the API server with the credentials of the kubeconfig, an address of this machine directly.
+// fromHere returns the Prometheus at an address of the manager's configuration, as this machine
+// reaches it: a Service through the API server with the credentials of the kubeconfig, an address
+// of this machine directly.
 func fromHere(restConfig *rest.Config, address string) (*prometheus.Source, error) {
 	base, err := url.Parse(address)
 	if err != nil {
@@ -100,7 +101,7 @@ func fromHere(restConfig *rest.Config, address string) (*prometheus.Source, erro
 	return prometheus.New(prometheus.Config{URL: to.String(), AllowInsecure: true, Transport: transport})
 }
 
-// noStore is a Prometheus that is not reached from here.
+// noStore is a Prometheus that this machine cannot reach.
 type noStore struct{ why error }
 
 func (n noStore) Range(context.Context, string, time.Time, time.Time, time.Duration) ([]query.Curve, error) {

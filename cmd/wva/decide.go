@@ -95,7 +95,7 @@ func (f decideFlags) run(command *cobra.Command) error {
 	return printVerdict(command.OutOrStdout(), c, verdict, why)
 }
 
-// printJSON writes the plan, with the answers where they were asked for.
+// printJSON writes the plan, and the answers if the user asked for them.
 func (f decideFlags) printJSON(w io.Writer, plan scaling.Plan, why []counterfactual.Answers) error {
 	text := record.AppendPlan(nil, plan)
 	if f.why {
@@ -112,7 +112,8 @@ func (f decideFlags) printJSON(w io.Writer, plan scaling.Plan, why []counterfact
 	return err
 }
 
-// allAnswers answers why of every decision of a plan that this program made of c. It ends early with ctx.
+// allAnswers returns the answers for every decision of a plan that this program made of c. It ends
+// early with ctx.
 func allAnswers(ctx context.Context, c record.Cycle, plan scaling.Plan) ([]counterfactual.Answers, error) {
 	out := make([]counterfactual.Answers, 0, len(plan.Decisions))
 	c.Plan = nil
@@ -147,7 +148,7 @@ func (f decideFlags) read(stdin io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// printVerdict writes the plan as a table, then the reasons of each variant, and the answers about it.
+// printVerdict writes the plan as a table, then the explanation of each variant with its answers.
 func printVerdict(w io.Writer, c record.Cycle, verdict cycle.Verdict, why []counterfactual.Answers) error {
 	table := console.Table{Columns: []console.Column{
 		console.Left("NAMESPACE"), console.Left("VARIANT"), console.Right("CURRENT"), console.Right("DECIDED"), console.Left("STAGE"), console.Left("REASON"),

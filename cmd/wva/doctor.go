@@ -107,7 +107,7 @@ The exit status is 0 when nothing was found, 1 on a finding, 2 on bad usage.`,
 	return command
 }
 
-// filter checks the flags and returns which findings are wanted.
+// filter checks the flags and returns the filter for findings.
 func (f doctorFlags) filter(name string) (doctor.Filter, error) {
 	var out doctor.Filter
 	switch {
@@ -139,7 +139,7 @@ func (f doctorFlags) filter(name string) (doctor.Filter, error) {
 	return out, nil
 }
 
-// checkProbe checks the flags of a probe of the variant of that name.
+// checkProbe checks the flags of a probe of the named variant.
 func (f doctorFlags) checkProbe(name string) error {
 	switch {
 	case f.active && name == "":
@@ -197,10 +197,10 @@ func (f doctorFlags) run(command *cobra.Command, name string, filter doctor.Filt
 	return err
 }
 
-// doctorWithin bounds a whole run, readWithin each of its reads.
+// doctorWithin bounds a whole run, and readWithin each of its reads.
 const doctorWithin, readWithin = 20 * time.Second, 8 * time.Second
 
-// onlyVariant leaves one variant in the case. The error says which one may have been meant.
+// onlyVariant leaves one variant in the case. Its error suggests the name that may have been meant.
 func (e *examination) onlyVariant(ctx context.Context, name string) error {
 	for _, v := range e.Variants {
 		if v.Object.Name == name && v.Object.Namespace == e.namespace {
@@ -217,7 +217,7 @@ func (e *examination) onlyVariant(ctx context.Context, name string) error {
 	return absent(ctx, e.client, client.ObjectKey{Namespace: e.namespace, Name: name})
 }
 
-// where says what was looked at.
+// where describes the scope of the examination.
 func (e *examination) where() string {
 	switch {
 	case e.Pre:
@@ -228,7 +228,7 @@ func (e *examination) where() string {
 	return "namespace " + e.namespace
 }
 
-// printDiagnosis writes a report for people: a block a stage.
+// printDiagnosis writes a report as text, one block per stage.
 func printDiagnosis(out io.Writer, paint console.Paint, report doctor.Report, where string) error {
 	var b strings.Builder
 	for _, stage := range report.Stages {

@@ -33,7 +33,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// examination reads a cluster into a case. Its reads run side by side, each with a time limit.
+// examination reads a cluster into a case. Its reads run in parallel, each with a time limit.
 type examination struct {
 	doctor.Case
 	doctorFlags
@@ -42,24 +42,25 @@ type examination struct {
 	client   client.Client
 	held     *held
 	managers []appsv1.Deployment
-	// prometheusAt is the address of Prometheus, prefixes what the manager reads there.
+	// prometheusAt is the address of Prometheus, and prefixes the metric prefixes that the manager
+	// reads there.
 	prometheusAt string
 	prefixes     query.Prefixes
 
 	mu sync.Mutex // of Missed and held
 }
 
-// lookupEnv is os.Getenv.
+// lookupEnv returns an environment variable, like os.Getenv.
 func lookupEnv(name string) string { return os.Getenv(name) }
 
-// examine reads what there is to look at. An error is of the usage alone: what cannot be read is in
-// the case.
+// examine reads the cluster and the manifests into a case. It returns an error only for manifests
+// that it cannot use: the case notes failed reads.
 func (f doctorFlags) examine(ctx context.Context, manifests []unapplied, progress io.Writer) (*examination, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
-	log.SetLogger(logr.Discard()) // the library complains on stderr, where it has no logger
+	log.SetLogger(logr.Discard()) // without a logger, the library complains on stderr
 	e := &examination{doctorFlags: f, held: newHeld(scheme)}
 	e.Now, e.Pre, e.System, e.Missed = time.Now(), f.pre, f.lease.Namespace, map[doctor.Read]doctor.Missed{}
 	e.connectTo(ctx, scheme)
@@ -67,7 +68,7 @@ func (f doctorFlags) examine(ctx context.Context, manifests []unapplied, progres
 		e.readAll(ctx, progress)
 	} else {
 		e.missAll()
-		if len(manifests) > 0 { // they are looked at by themselves
+		if len(manifests) > 0 { // they are examined without the cluster
 			delete(e.Missed, doctor.ReadVariants)
 			delete(e.Missed, doctor.ReadConfig)
 		}
@@ -82,7 +83,7 @@ func (f doctorFlags) examine(ctx context.Context, manifests []unapplied, progres
 	return e, nil
 }
 
-// connectTo asks the API server for its version. Without an answer there is no client.
+// connectTo connects to the API server. Without an answer there is no client.
 func (e *examination) connectTo(ctx context.Context, scheme *runtime.Scheme) {
 	config, namespace, err := readKubeconfig(e.kubeconfig)
 	if err == nil {
@@ -90,7 +91,7 @@ func (e *examination) connectTo(ctx context.Context, scheme *runtime.Scheme) {
 			e.namespace = namespace
 		}
 		e.config = rest.CopyConfig(config)
-		e.config.QPS, e.config.Timeout = -1, readWithin // one pass, whose pace the server sets
+		e.config.QPS, e.config.Timeout = -1, readWithin // one pass; the server limits its rate
 		err = e.greet(ctx, scheme)
 	}
 	if err != nil {
@@ -101,7 +102,7 @@ func (e *examination) connectTo(ctx context.Context, scheme *runtime.Scheme) {
 	}
 }
 
-// greet reads the version and the clock of the API server, and makes the client.
+// greet reads the version and the clock of the API server, and creates the client.
 func (e *examination) greet(ctx context.Context, scheme *runtime.Scheme) error {
 	asked := rest.CopyConfig(e.config)
 	offset := dated(asked)
@@ -114,7 +115,7 @@ func (e *examination) greet(ctx context.Context, scheme *runtime.Scheme) error {
 	return err
 }
 
-// dated has the answers to a client tell the clock of who answers, by the header Date.
+// dated makes a client note how far the clock of the answering server is off, by the header Date.
 func dated(config *rest.Config) *doctor.Offset {
 	offset := &doctor.Offset{}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -137,13 +138,13 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip calls the function.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// look is one read: what it reads, and how.
+// look is one read: the name of what it reads, and the function.
 type look struct {
 	what doctor.Read
 	read func(ctx context.Context) error
 }
 
-// missAll notes that nothing could be read.
+// missAll notes that no read was possible.
 func (e *examination) missAll() {
 	why := e.Missed[doctor.ReadServer]
 	for _, l := range append(e.first(), e.then()...) {
@@ -151,7 +152,7 @@ func (e *examination) missAll() {
 	}
 }
 
-// readAll reads in two rounds: what the second reads depends on the first.
+// readAll reads in two rounds: the second depends on the first.
 func (e *examination) readAll(ctx context.Context, progress io.Writer) {
 	if e.Pre {
 		e.round(ctx, progress, "Reading what an installation would meet", e.before())
@@ -161,7 +162,7 @@ func (e *examination) readAll(ctx context.Context, progress io.Writer) {
 	e.round(ctx, progress, "Asking the manager", e.then())
 }
 
-// round makes reads side by side, each within its time limit, and notes which failed.
+// round makes reads in parallel, each within its time limit, and notes the failed ones.
 func (e *examination) round(ctx context.Context, progress io.Writer, title string, looks []look) {
 	begun := time.Now()
 	fmt.Fprintf(progress, "%s: %d things ... ", title, len(looks))
@@ -179,7 +180,7 @@ func (e *examination) round(ctx context.Context, progress io.Writer, title strin
 	fmt.Fprintf(progress, "%.1f s\n", time.Since(begun).Seconds())
 }
 
-// miss notes why something could not be read.
+// miss notes why a read failed.
 func (e *examination) miss(what doctor.Read, err error) {
 	m := doctor.Missed{Why: oneLine(err)}
 	if right, refused := rbac.Missing(err); refused {
@@ -198,7 +199,7 @@ func (e *examination) miss(what doctor.Read, err error) {
 	e.Missed[what] = m
 }
 
-// inScope are the options by which the namespaces are listed that are looked at.
+// inScope returns the list options for the examined namespaces.
 func (e *examination) inScope() []client.ListOption {
 	if e.everywhere {
 		return nil
@@ -206,7 +207,7 @@ func (e *examination) inScope() []client.ListOption {
 	return []client.ListOption{client.InNamespace(e.namespace)}
 }
 
-// list lists a kind once and holds it.
+// list lists a kind once and adds its objects to held.
 func (e *examination) list(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := e.client.List(ctx, list, opts...); err != nil {
 		return err
@@ -216,7 +217,7 @@ func (e *examination) list(ctx context.Context, list client.ObjectList, opts ...
 	return e.held.put(list)
 }
 
-// assemble puts together what was read: the variants by the manager's own discovery.
+// assemble builds the variants of the case with the manager's own discovery.
 func (e *examination) assemble(ctx context.Context, files map[client.ObjectKey]string) {
 	e.configure(ctx)
 	by := scalers.New(e.held, clock.RealClock{})
@@ -259,10 +260,10 @@ func (e *examination) assemble(ctx context.Context, files map[client.ObjectKey]s
 	}
 }
 
-// scalesOf is the client by which scales of kinds are read that have no informer, nil without a cluster.
+// scalesOf is the client that reads the scales of kinds without an informer; nil without a cluster.
 type scalesOf struct{ client.Client }
 
-// IsObjectNamespaced reports that of a kind.
+// IsObjectNamespaced reports whether the kind of an object is namespaced.
 func (s scalesOf) IsObjectNamespaced(object runtime.Object) (bool, error) {
 	if s.Client == nil {
 		return false, errors.New("no cluster is reached")
@@ -270,7 +271,7 @@ func (s scalesOf) IsObjectNamespaced(object runtime.Object) (bool, error) {
 	return s.Client.IsObjectNamespaced(object)
 }
 
-// configure reads what the ConfigMaps say.
+// configure reads the configuration in the ConfigMaps.
 func (e *examination) configure(ctx context.Context) {
 	if _, missed := e.Missed[doctor.ReadConfig]; missed {
 		return
@@ -285,7 +286,7 @@ func (e *examination) configure(ctx context.Context) {
 	}
 }
 
-// holder is the pod that a holder of a lease names.
+// holder returns the name of the pod in the identity of a lease holder.
 func holder(identity string) string {
 	name, _, _ := strings.Cut(identity, "_")
 	return name

@@ -19,12 +19,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 )
 
-// held is what was listed of a cluster, together with manifests: the packages that read the cache of
-// a manager read it in the same way.
+// held has the listed objects of a cluster and the manifests. The packages that read the cache of a
+// manager can read it in the same way.
 type held struct {
 	scheme  *runtime.Scheme
 	objects map[schema.GroupKind][]client.Object
-	// absent are the kinds that the cluster does not have, unread those that could not be listed.
+	// absent are the kinds that the cluster does not have, and unread those that could not be
+	// listed.
 	absent, unread map[schema.GroupKind]bool
 }
 
@@ -40,7 +41,7 @@ func (h *held) kindOf(object runtime.Object) (schema.GroupKind, error) {
 	if err != nil {
 		return schema.GroupKind{}, err
 	}
-	// An Unstructured is an object and a list by its methods.
+	// By its methods, an Unstructured is both an object and a list.
 	if _, list := object.(client.ObjectList); list {
 		kind.Kind = strings.TrimSuffix(kind.Kind, "List")
 	}
@@ -65,8 +66,8 @@ func (h *held) put(list client.ObjectList) error {
 	return nil
 }
 
-// replace puts an object in the place of the one with its name, and returns that one, and false where
-// there was none.
+// replace puts an object in place of the one with its name, and returns that one; there is false
+// where there was none.
 func (h *held) replace(object client.Object) (before client.Object, there bool, err error) {
 	kind, err := h.kindOf(object)
 	if err != nil {
@@ -83,7 +84,7 @@ func (h *held) replace(object client.Object) (before client.Object, there bool, 
 	return nil, false, nil
 }
 
-// List lists what is held. Of the options the namespace counts alone.
+// List lists the held objects. It applies only the namespace of the options.
 func (h *held) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	var o client.ListOptions
 	o.ApplyOptions(opts)
@@ -100,7 +101,7 @@ func (h *held) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	return meta.SetList(list, items)
 }
 
-// Get finds an object.
+// Get copies the object of key to into.
 func (h *held) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	kind, err := h.kindOf(into)
 	if err != nil {
@@ -115,7 +116,7 @@ func (h *held) Get(_ context.Context, key client.ObjectKey, into client.Object, 
 	return apierrors.NewNotFound(schema.GroupResource{Group: kind.Group, Resource: kind.Kind}, key.Name)
 }
 
-// GetInformer returns one that has listed its kind, or could not.
+// GetInformer returns an informer whose HasSynced says whether the kind could be listed.
 func (h *held) GetInformer(_ context.Context, object client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
 	kind, err := h.kindOf(object)
 	if err != nil {
@@ -127,7 +128,7 @@ func (h *held) GetInformer(_ context.Context, object client.Object, _ ...cache.I
 	return listed{read: !h.unread[kind]}, nil
 }
 
-// listed is an informer of which only HasSynced is called.
+// listed is an informer that implements only HasSynced.
 type listed struct {
 	cache.Informer
 

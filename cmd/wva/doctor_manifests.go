@@ -21,7 +21,8 @@ type unapplied struct {
 	object *unstructured.Unstructured
 }
 
-// readUnapplied reads the objects of files. What is no object is an error: nothing could be said of it.
+// readUnapplied reads the objects of files. A document that is no object is an error: it cannot be
+// examined.
 func readUnapplied(files []string, stdin io.Reader) ([]unapplied, error) {
 	var out []unapplied
 	for _, file := range files {
@@ -53,8 +54,9 @@ func readUnapplied(files []string, stdin io.Reader) ([]unapplied, error) {
 	return out, nil
 }
 
-// apply puts the manifests over what is held: spec and metadata are those of the manifest, the status
-// stays. It returns the files of the VariantAutoscalings that are not in the cluster.
+// apply puts the manifests in place of the held objects: spec and metadata are those of the
+// manifest, the status stays. It returns the files of the VariantAutoscalings that are not in the
+// cluster.
 func (e *examination) apply(all []unapplied) (map[client.ObjectKey]string, error) {
 	files := map[client.ObjectKey]string{}
 	for _, g := range all {
@@ -70,8 +72,8 @@ func (e *examination) apply(all []unapplied) (map[client.ObjectKey]string, error
 			return nil, fmt.Errorf("reading the manifests: %s: %w", g.at, err)
 		}
 		if !there {
-			typed.SetCreationTimestamp(metav1.NewTime(e.Now)) // it will be the youngest
-		} else { // pods are found by it, and what KEDA made
+			typed.SetCreationTimestamp(metav1.NewTime(e.Now)) // it would be the youngest
+		} else { // pods and the objects of KEDA refer to these
 			typed.SetUID(before.GetUID())
 			typed.SetCreationTimestamp(before.GetCreationTimestamp())
 			typed.SetOwnerReferences(before.GetOwnerReferences())
@@ -92,7 +94,8 @@ func (e *examination) apply(all []unapplied) (map[client.ObjectKey]string, error
 	return files, nil
 }
 
-// typed returns an object in the type of its kind, or as it is where the kind is none of ours.
+// typed returns an object in the Go type of its kind, or unchanged where the scheme does not know
+// the kind.
 func (e *examination) typed(u *unstructured.Unstructured) (client.Object, error) {
 	kind := u.GroupVersionKind()
 	if !e.held.scheme.Recognizes(kind) {

@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// probeWithin bounds a probe without its request: an HPA is looked at every 15 s, a ScaledObject
-	// by KEDA and by its HPA.
+	// probeWithin bounds a probe without its request: an HPA reads every 15 s, and for a
+	// ScaledObject KEDA reads as well.
 	probeWithin = 90 * time.Second
-	// removeWithin bounds the removal of its objects, also after an interruption.
+	// removeWithin bounds the removal of the probe's objects, also after an interruption.
 	removeWithin = 15 * time.Second
-	// probeDoubt is how long a scaler may say that it reads nothing, or read and set nothing, before
-	// that counts: longer than the 15 s between two looks of an HPA.
+	// probeDoubt is how long a scaler may report that it reads nothing, or may have read without
+	// setting replicas, before that counts. It is longer than the 15 s between two reads of an HPA.
 	probeDoubt = 20 * time.Second
-	// probeEvery is how often the objects of the probe are looked at.
+	// probeEvery is the time between two looks at the objects of the probe.
 	probeEvery = 500 * time.Millisecond
 )
 
@@ -38,24 +38,24 @@ type probing struct {
 	of       *doctor.Variant
 	progress io.Writer
 	out      *doctor.Probe
-	begun    time.Time // of the present step
+	begun    time.Time // of the current step
 
 	scaler  scaling.Scaler
-	metric  string           // that an HPA reads, "" of a ScaledObject
-	desired scaling.Replicas // that are decided
+	metric  string           // read by an HPA, "" for a ScaledObject
+	desired scaling.Replicas // of the decision
 	sends   sending
 }
 
-// sending is what a probe sends: its scaler is to bring its target from one number to another.
+// sending is what a probe sends: its scaler must change its target from one number to another.
 type sending struct {
 	from, to int32
 	// tagged says that the manager answers with the number of the probe; else to is the decision.
 	tagged bool
 }
 
-// probe probes the way of the decision on the only variant of the case, and then, where a gateway is
-// given, sends a request. Every object that it made is removed when it returns, and what could not be
-// removed is a finding; an error is the interruption of ctx.
+// probe probes the way of the decision on the only variant of the case, and then sends a request if
+// there is a gateway. It removes every object that it created before it returns. An object that it
+// cannot remove is a finding. Its error is the interruption by ctx.
 func (e *examination) probe(ctx context.Context, progress io.Writer) error {
 	of := &e.Variants[0]
 	p := &probing{examination: e, of: of, progress: progress, out: &doctor.Probe{Variant: scaling.VariantKey{Namespace: of.Object.Namespace, Name: of.Object.Name}}}
@@ -78,7 +78,7 @@ func (e *examination) probe(ctx context.Context, progress io.Writer) error {
 	return errors.New("the probe was interrupted before it made anything")
 }
 
-// did notes how a step ended, and begins the next one.
+// did notes the result of a step, and begins the next one.
 func (p *probing) did(step doctor.ProbeStep, result doctor.ProbeResult, says ...string) {
 	p.add(doctor.Probed{Step: step, Result: result, Says: says})
 }
@@ -91,7 +91,7 @@ func (p *probing) add(s doctor.Probed) {
 	fmt.Fprintf(p.progress, "%s %s (%.1f s) ", s.Step, s.Result, s.Seconds)
 }
 
-// passed and failed are the ordinary ends of a step.
+// passed and failed note the usual results of a step.
 func (p *probing) passed(step doctor.ProbeStep, says string) { p.did(step, doctor.ProbePassed, says) }
 
 func (p *probing) failed(step doctor.ProbeStep, evidence ...string) {
@@ -100,7 +100,7 @@ func (p *probing) failed(step doctor.ProbeStep, evidence ...string) {
 	}, evidence...))
 }
 
-// way goes the way of the decision until a step fails.
+// way follows the way of the decision until a step fails.
 func (p *probing) way(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, probeWithin)
 	defer stop()
@@ -124,7 +124,7 @@ func (p *probing) way(ctx context.Context) {
 	p.follow(ctx, made)
 }
 
-// hindered says why no probe can be made of a variant, "" where one can.
+// hindered returns why a variant cannot be probed, "" if it can.
 func (p *probing) hindered() string {
 	v := p.of
 	target := v.Object.Target()
@@ -145,7 +145,7 @@ func (p *probing) hindered() string {
 	return ""
 }
 
-// decided looks for the decision.
+// decided reads the decision, from the manager or else from the status.
 func (p *probing) decided() bool {
 	x, known := p.Answer.Known[p.out.Variant]
 	switch status := p.of.Object.Status.DesiredOptimizedAlloc; {
@@ -162,7 +162,7 @@ func (p *probing) decided() bool {
 	return true
 }
 
-// unanswered says why the manager tells no decision.
+// unanswered returns why the manager returns no decision.
 func (p *probing) unanswered() string {
 	switch {
 	case !p.Answer.Reached && p.Answer.Why != "":
@@ -173,8 +173,8 @@ func (p *probing) unanswered() string {
 	return p.Answer.From + " has no decision on the variant"
 }
 
-// follow makes the objects, looks at them until the number has arrived or is known not to, and
-// removes them.
+// follow creates the objects, looks at them until the number has arrived or cannot arrive any more,
+// and removes them.
 func (p *probing) follow(ctx context.Context, made shaped) {
 	mine := true
 	defer func() {
@@ -213,15 +213,15 @@ func (p *probing) follow(ctx context.Context, made shaped) {
 	}
 }
 
-// waits is what was last seen of a probe under way.
+// waits is the last state of a probe in progress.
 type waits struct {
 	last sight
-	// silent is since when its scaler says that it reads nothing, and read since when it has read a
-	// value; zero for not at all.
+	// silent is since when its scaler reports that it reads nothing, and read since when it has
+	// read a value; zero for neither.
 	silent, read time.Time
 }
 
-// judge says what the last look, at now, means, and reports whether there is nothing more to look for.
+// judge evaluates the last look, made at now, and reports whether the probe is done.
 func (p *probing) judge(ctx context.Context, w *waits, now time.Time) (done bool) {
 	seen := w.last
 	moved := seen.replicas != p.sends.from
@@ -250,7 +250,7 @@ func (p *probing) judge(ctx context.Context, w *waits, now time.Time) (done bool
 	return false
 }
 
-// explained asks the manager for its present decision.
+// explained reads the manager's current decision.
 func (p *probing) explained(ctx context.Context) (explain.Explanation, error) {
 	var x explain.Explanation
 	err := p.ask(ctx, p.config, p.client, "/"+p.out.Variant.Namespace+"/"+p.out.Variant.Name, &x)
@@ -282,9 +282,9 @@ func (p *probing) arrived(ctx context.Context, got int32) {
 // sight is one look at the objects of a probe.
 type sight struct {
 	replicas int32  // of the target
-	reads    bool   // the scaler says that it has read a value
-	says     string // what the scaler says of reading, "" where it says nothing yet
-	limits   string // what it says of limits
+	reads    bool   // the scaler reports that it has read a value
+	says     string // what the scaler reports about reading, "" for nothing yet
+	limits   string // what it reports about limits
 }
 
 // look reads the objects of a probe.

@@ -26,7 +26,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// probeRights are those that a probe of a scaler takes.
+// probeRights returns the rights that a probe of a scaler needs.
 func probeRights(namespace, scaler string) []doctor.Right {
 	var out []doctor.Right
 	for _, verb := range []string{"create", "get", "delete"} {
@@ -41,14 +41,14 @@ func probeRights(namespace, scaler string) []doctor.Right {
 	return out
 }
 
-// allowed reports whether the user may make the objects.
+// allowed reports whether the user may create and delete the objects.
 func (p *probing) allowed(ctx context.Context) bool {
 	var denied []string
 	for _, right := range probeRights(p.out.Variant.Namespace, p.scaler.Kind) {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes(right)}}
 		if err := p.client.Create(ctx, review); err != nil {
 			p.did(doctor.ProbeAllowed, doctor.ProbeSkipped, "the rights of the user: "+oneLine(err))
-			return true // what is missing shows when it is used
+			return true // a missing right shows when it is used
 		}
 		if !review.Status.Allowed {
 			denied = append(denied, fmt.Sprintf("%s %s.%s", right.Verb, right.Resource, right.Group))
@@ -66,7 +66,7 @@ func (p *probing) allowed(ctx context.Context) bool {
 	return false
 }
 
-// user returns the name of the user, "" where it is not told.
+// user returns the name of the user, "" if it is unknown.
 func (p *probing) user(ctx context.Context) string {
 	review := &authenticationv1.SelfSubjectReview{}
 	if err := p.client.Create(ctx, review); err != nil {
@@ -75,8 +75,8 @@ func (p *probing) user(ctx context.Context) string {
 	return review.Status.UserInfo.Username
 }
 
-// served asks the External Metrics API what the HPA will ask it, and settles what is sent: the number
-// of the probe where the manager answers with it, else the decision. KEDA asks by itself.
+// served sends the HPA's query to the External Metrics API, and sets what the probe sends: the
+// number of the probe where the manager answers with it, else the decision. KEDA queries by itself.
 func (p *probing) served(ctx context.Context, made shaped) bool {
 	if made.keda != nil {
 		p.number(made, false)
@@ -101,7 +101,8 @@ func (p *probing) served(ctx context.Context, made shaped) bool {
 	return p.servedDecision(ctx, made)
 }
 
-// servedDecision asks for the decision itself, where the number of a probe is not answered.
+// servedDecision queries the decision itself, where the manager does not answer with the number of
+// a probe.
 func (p *probing) servedDecision(ctx context.Context, made shaped) bool {
 	of := metav1.FormatLabelSelector(made.reads.Selector)
 	plain, err := p.reading(ctx, made, made.reads.Selector)
@@ -124,8 +125,8 @@ func (p *probing) servedDecision(ctx context.Context, made shaped) bool {
 	return false
 }
 
-// decides reports whether the manager decides on a number by now: what External Metrics answer may be
-// younger than what it was asked at first.
+// decides reports whether the manager now decides on n: the answer of External Metrics may be
+// younger than the first answer of the manager.
 func (p *probing) decides(ctx context.Context, n float64) bool {
 	x, err := p.explained(ctx)
 	if err == nil && float64(x.Decision.Target()) == n {
@@ -135,13 +136,13 @@ func (p *probing) decides(ctx context.Context, n float64) bool {
 	return false
 }
 
-// answer is what External Metrics answer.
+// answer is an answer of External Metrics.
 type answer struct {
 	items int
 	sum   float64
 }
 
-// reading asks External Metrics for a selector.
+// reading queries External Metrics by a selector.
 func (p *probing) reading(ctx context.Context, made shaped, of *metav1.LabelSelector) (answer, error) {
 	selector, err := metav1.LabelSelectorAsSelector(of)
 	if err != nil {
@@ -153,7 +154,7 @@ func (p *probing) reading(ctx context.Context, made shaped, of *metav1.LabelSele
 	}
 	result := c.RESTClient().Get().AbsPath("/apis/external.metrics.k8s.io/v1beta1/namespaces", p.out.Variant.Namespace, made.reads.Name).
 		Param("labelSelector", selector.String()).Do(ctx)
-	if err := result.Error(); err != nil { // in the words of the server, which Raw leaves out
+	if err := result.Error(); err != nil { // with the server's message, which Raw omits
 		return answer{}, fmt.Errorf("asking External Metrics for %s: %w", made.reads.Name, err)
 	}
 	text, err := result.Raw()
@@ -196,7 +197,7 @@ func (p *probing) settable(ctx context.Context) {
 		s.Spec.Replicas++
 		err = scales.SetScale(ctx, target, s)
 	}
-	unauthorized := false // by rights, not by admission
+	unauthorized := false // by missing rights, not by admission
 	if err != nil {
 		_, unauthorized = rbac.Missing(err)
 	}
@@ -241,8 +242,8 @@ const (
 	requestInput, requestOutput = 16, 8
 )
 
-// request sends one request to the model through a gateway and measures its TTFT. A model without a
-// replica is sent none: it would start one.
+// request sends one request to the model through a gateway and measures its TTFT. It sends none to
+// a model without a replica, because the request would start one.
 func (p *probing) request(ctx context.Context, gateway string) {
 	p.begun = time.Now()
 	model := p.model

@@ -31,22 +31,22 @@ import (
 
 const (
 	decisionMetric = metrics.DesiredReplicas
-	kedaHPA        = "keda-hpa-" // before the name of a ScaledObject, that of the HPA which KEDA makes of it
-	probeNumber    = 2           // that a tagged decision wants
+	kedaHPA        = "keda-hpa-" // prefix that KEDA puts before the name of a ScaledObject to name its HPA
+	probeNumber    = 2           // of a tagged decision
 )
 
-// shaped are the objects of a probe: a target of its own, and a scaler of the shape of the variant's.
+// shaped are the objects of a probe: a target of its own, and a scaler like the variant's.
 type shaped struct {
 	name   string
 	target *appsv1.Deployment
-	hpa    *autoscalingv2.HorizontalPodAutoscaler // nil where a ScaledObject makes it
+	hpa    *autoscalingv2.HorizontalPodAutoscaler // nil for a ScaledObject, which creates its own
 	keda   *unstructured.Unstructured             // nil for an HPA
-	// reads is what the HPA reads, and byValue whether its target type is Value.
+	// reads is the metric of the HPA, and byValue whether its target type is Value.
 	reads   autoscalingv2.MetricIdentifier
 	byValue bool
 }
 
-// scaler returns the one that is made.
+// scaler returns the HPA or the ScaledObject.
 func (s shaped) scaler() client.Object {
 	if s.keda != nil {
 		return s.keda
@@ -54,15 +54,15 @@ func (s shaped) scaler() client.Object {
 	return s.hpa
 }
 
-// probeName is that of the objects of a probe: the same for every probe of a variant, so that only one
-// can run.
+// probeName returns the name of the objects of a probe. It is the same for every probe of a
+// variant, so that only one can run.
 func probeName(of scaling.VariantKey) string {
 	h := fnv.New32a()
 	h.Write([]byte(of.Name))
 	return fmt.Sprintf("wva-probe-%08x", h.Sum32())
 }
 
-// shape returns the objects of a probe of the variant's scaler, before it is known what is sent, or
+// shape returns the objects of a probe of the variant's scaler, without the number that is sent, or
 // why there can be none.
 func (p *probing) shape(ctx context.Context) (out shaped, why string) {
 	out.name = probeName(p.out.Variant)
@@ -70,7 +70,7 @@ func (p *probing) shape(ctx context.Context) (out shaped, why string) {
 		Namespace: p.out.Variant.Namespace, Name: out.name, Labels: map[string]string{v1alpha1.LabelProbe: out.name},
 		Annotations: map[string]string{
 			v1alpha1.AnnotationProbeOf:    p.out.Variant.Name,
-			v1alpha1.AnnotationProbeUntil: p.now().Add(probeWithin + removeWithin).UTC().Format(time.RFC3339Nano), // by it this probe knows its own
+			v1alpha1.AnnotationProbeUntil: p.now().Add(probeWithin + removeWithin).UTC().Format(time.RFC3339Nano), // identifies the objects of this probe
 		},
 	}
 	out.target = probeTarget(*meta.DeepCopy())
@@ -96,7 +96,8 @@ func (p *probing) shape(ctx context.Context) (out shaped, why string) {
 	return out, ""
 }
 
-// externalMetric returns the metric by which an HPA learns the decision, else another external one.
+// externalMetric returns the metric by which an HPA reads the decision, else another external one,
+// else nil.
 func externalMetric(all []autoscalingv2.MetricSpec) *autoscalingv2.MetricSpec {
 	var out *autoscalingv2.MetricSpec
 	for i := range all {
@@ -114,8 +115,8 @@ func externalMetric(all []autoscalingv2.MetricSpec) *autoscalingv2.MetricSpec {
 	return out
 }
 
-// withoutWindows returns a behavior that does not wait: the tolerance, the policies and what is
-// disabled are those of the variant's scaler.
+// withoutWindows returns a behavior without stabilization windows. Tolerance, policies and disabled
+// directions are those of the variant's scaler.
 func withoutWindows(of *autoscalingv2.HorizontalPodAutoscalerBehavior) *autoscalingv2.HorizontalPodAutoscalerBehavior {
 	out := &autoscalingv2.HorizontalPodAutoscalerBehavior{}
 	if of != nil {
@@ -130,14 +131,14 @@ func withoutWindows(of *autoscalingv2.HorizontalPodAutoscalerBehavior) *autoscal
 	return out
 }
 
-// probeTarget is a paused Deployment: its replicas can be set, and it never has a pod, since its
-// controller makes the first ReplicaSet of a Deployment only where that is not paused.
+// probeTarget returns a paused Deployment. Its replicas can be set, but it never has a pod: the
+// controller creates the first ReplicaSet of a Deployment only if that is not paused.
 func probeTarget(meta metav1.ObjectMeta) *appsv1.Deployment {
 	selects := map[string]string{v1alpha1.LabelProbe: meta.Name}
 	small := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1m"), corev1.ResourceMemory: resource.MustParse("1Mi")}
 	return &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{
 		Paused: true, Selector: &metav1.LabelSelector{MatchLabels: selects},
-		// It is what admission wants to see of a pod; none is made of it.
+		// Admission requires this of a pod, but no pod is created from it.
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: selects}, Spec: corev1.PodSpec{
 			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: new(int64(65535)), SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}},
 			Containers: []corev1.Container{{
@@ -181,7 +182,7 @@ func (p *probing) shapeKEDA(ctx context.Context, out shaped, meta metav1.ObjectM
 	if len(triggers) == 0 {
 		return out, fmt.Sprintf("%s %s has no trigger", p.scaler.Kind, p.scaler.Name)
 	}
-	_, formula, _ := unstructured.NestedMap(spec, "advanced", "scalingModifiers") // which names triggers
+	_, formula, _ := unstructured.NestedMap(spec, "advanced", "scalingModifiers") // it names triggers
 	spec["triggers"] = p.probeTriggers(triggers, formula)
 	out.keda = &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	out.keda.SetGroupVersionKind(scaledObjectKind)
@@ -192,9 +193,9 @@ func (p *probing) shapeKEDA(ctx context.Context, out shaped, meta metav1.ObjectM
 	return out, ""
 }
 
-// probeTriggers returns the triggers that read a decision, and all where none seems to or where they
-// belong together. One that asks the manager itself, and for the decision on its target, is told the
-// name of the variant.
+// probeTriggers returns the triggers that read a decision, or all if none seems to or if they
+// depend on each other. A trigger that queries the manager itself for the decision on its target
+// gets the name of the variant.
 func (p *probing) probeTriggers(all []any, together bool) []any {
 	var out []any
 	for _, t := range all {
@@ -218,7 +219,7 @@ func (p *probing) probeTriggers(all []any, together bool) []any {
 	return out
 }
 
-// number says what is sent: the objects are told.
+// number sets what the probe sends, in p and in the objects.
 func (p *probing) number(made shaped, tagged bool) {
 	switch to := max(1, int32(p.desired)); {
 	case tagged:
@@ -241,12 +242,12 @@ func (p *probing) number(made shaped, tagged bool) {
 	}
 	read := made.hpa.Spec.Metrics[0].External
 	read.Metric.Selector = withTag(made.reads.Selector)
-	if made.byValue { // by which an HPA multiplies Ready pods: the target has none
+	if made.byValue { // an HPA multiplies Value by the Ready pods, and the target has none
 		read.Target = autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: resource.NewQuantity(1, resource.DecimalSI)}
 	}
 }
 
-// withTag returns a selector that asks for the number of the probe.
+// withTag returns a selector for the number of the probe.
 func withTag(of *metav1.LabelSelector) *metav1.LabelSelector {
 	out := &metav1.LabelSelector{}
 	if of != nil {
@@ -259,11 +260,11 @@ func withTag(of *metav1.LabelSelector) *metav1.LabelSelector {
 	return out
 }
 
-// now is the time of the API server.
+// now returns the time of the API server.
 func (p *probing) now() time.Time { return time.Now().Add(p.Clocks.Server.By) }
 
-// prepare removes what earlier probes left in the namespace, and reports whether no other probe of the
-// variant runs.
+// prepare removes the objects that earlier probes left in the namespace, and reports whether no
+// other probe of the variant runs.
 func (p *probing) prepare(ctx context.Context, made shaped) bool {
 	var removed []string
 	p.Left = slices.DeleteFunc(p.Left, func(l doctor.Leftover) bool {
@@ -302,16 +303,16 @@ var probeKinds = map[string]schema.GroupVersionKind{
 	scaling.KindScaledObject: scaledObjectKind,
 }
 
-// readLeft finds the objects of probes among what is held.
+// readLeft notes the held objects of earlier probes.
 func (e *examination) readLeft() {
 	for _, kind := range slices.Sorted(maps.Keys(probeKinds)) {
 		for _, object := range e.held.objects[probeKinds[kind].GroupKind()] {
-			// KEDA gives the labels of a ScaledObject to the HPA that it makes, which goes with it.
+			// KEDA copies the labels of a ScaledObject to its HPA, which is deleted with it.
 			if _, ours := object.GetLabels()[v1alpha1.LabelProbe]; !ours || metav1.GetControllerOfNoCopy(object) != nil {
 				continue
 			}
 			notes := object.GetAnnotations()
-			until, _ := time.Parse(time.RFC3339, notes[v1alpha1.AnnotationProbeUntil]) // zero where it does not say
+			until, _ := time.Parse(time.RFC3339, notes[v1alpha1.AnnotationProbeUntil]) // zero where it is missing
 			e.Left = append(e.Left, doctor.Leftover{
 				Kind: kind, Namespace: object.GetNamespace(), Name: object.GetName(), Of: cmp.Or(notes[v1alpha1.AnnotationProbeOf], "a variant that it does not name"), Until: until,
 			})
@@ -319,10 +320,10 @@ func (e *examination) readLeft() {
 	}
 }
 
-// errAnotherProbe means that another probe of the variant has made its objects meanwhile.
+// errAnotherProbe means that another probe of the variant has created its objects meanwhile.
 var errAnotherProbe = errors.New("another probe of the variant has just begun")
 
-// create makes the target, then the scaler, which goes with the target where nothing else removes it.
+// create creates the target, then the scaler, which the target owns so that it is deleted with it.
 func (p *probing) create(ctx context.Context, made *shaped) error {
 	err := p.client.Create(ctx, made.target)
 	if apierrors.IsAlreadyExists(err) {
@@ -348,7 +349,7 @@ func (p *probing) remove(ctx context.Context, made shaped) {
 			return
 		}
 		if made.target.Annotations[v1alpha1.AnnotationProbeUntil] != made.scaler().GetAnnotations()[v1alpha1.AnnotationProbeUntil] {
-			return // it is that of another probe
+			return // it belongs to another probe
 		}
 	}
 	var left []string
@@ -358,8 +359,8 @@ func (p *probing) remove(ctx context.Context, made shaped) {
 		}
 	}
 	if made.keda != nil {
-		// The HPA that KEDA has made goes with its owner, in a minute at the latest: this is sooner, and
-		// a user who may not delete it leaves it to that.
+		// The HPA of KEDA is deleted with its owner, in a minute at most. This is faster; a user
+		// who may not delete it waits for that.
 		hpa := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: made.keda.GetNamespace(), Name: kedaHPA + made.name}}
 		if err := p.gone(ctx, hpa); err != nil && !apierrors.IsForbidden(err) {
 			left = append(left, fmt.Sprintf("%s %s/%s is left: %s", kindName(hpa), hpa.Namespace, hpa.Name, oneLine(err)))
@@ -372,7 +373,7 @@ func (p *probing) remove(ctx context.Context, made shaped) {
 	p.passed(doctor.ProbeRemoved, "what the probe made is removed")
 }
 
-// gone deletes an object and waits until it is not there.
+// gone deletes an object and waits until it no longer exists.
 func (p *probing) gone(ctx context.Context, object client.Object) error {
 	key := client.ObjectKeyFromObject(object)
 	var options []client.DeleteOption
@@ -414,7 +415,7 @@ func kindName(object client.Object) string {
 	return scaling.KindScaledObject
 }
 
-// kedaSays returns why KEDA says that a ScaledObject is not in order, "" where it does not.
+// kedaSays returns why KEDA reports that a ScaledObject is not ready, "" where it does not.
 func kedaSays(ctx context.Context, c client.Reader, of *unstructured.Unstructured) string {
 	seen := &unstructured.Unstructured{}
 	seen.SetGroupVersionKind(of.GroupVersionKind())

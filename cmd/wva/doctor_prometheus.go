@@ -24,7 +24,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/doctor"
 )
 
-// askedWithin bounds a query of Prometheus, largestSeries what is read of its answer.
+// askedWithin bounds the time of a query to Prometheus, and largestSeries the bytes read of its
+// answer.
 const (
 	askedWithin   = 3 * time.Second
 	largestSeries = 1 << 20
@@ -33,10 +34,11 @@ const (
 // probedMetric is a metric that every version of vLLM has, without its prefix.
 const probedMetric = "num_requests_running"
 
-// service is a Service in an address.
+// service is the Service that an address names.
 type service struct{ Namespace, Name, Port, Scheme string }
 
-// serviceOf returns the Service that an address names as NAME.NAMESPACE.svc, and false for another.
+// serviceOf returns the Service that an address names as NAME.NAMESPACE.svc, and false for any
+// other address.
 func serviceOf(address string) (service, bool) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -50,7 +52,7 @@ func serviceOf(address string) (service, bool) {
 	return service{Namespace: parts[1], Name: parts[0], Port: cmp.Or(u.Port(), usual), Scheme: u.Scheme}, true
 }
 
-// proxy is the path of the API server that leads to it.
+// proxy returns the path of the API server that leads to the Service.
 func (s service) proxy() string {
 	name := s.Name + ":" + s.Port
 	if s.Scheme == "https" {
@@ -59,10 +61,10 @@ func (s service) proxy() string {
 	return "/api/v1/namespaces/" + s.Namespace + "/services/" + name + "/proxy"
 }
 
-// prometheusKey is the setting of the manager that says where Prometheus is.
+// prometheusKey is the setting of the manager for the address of Prometheus.
 const prometheusKey = "PROMETHEUS_BASE_URL"
 
-// prometheusIn returns the address that a variable of Deployments says, "" where none does.
+// prometheusIn returns the address in a variable of the Deployments, "" for none.
 func prometheusIn(deployments []appsv1.Deployment) string {
 	for i := range deployments {
 		for _, c := range deployments[i].Spec.Template.Spec.Containers {
@@ -76,7 +78,7 @@ func prometheusIn(deployments []appsv1.Deployment) string {
 	return ""
 }
 
-// prometheusOf returns the address that the settings of a namespace say, "" where none do.
+// prometheusOf returns the address in the settings of a namespace, "" for none.
 func prometheusOf(maps []corev1.ConfigMap, names config.Names, system string) string {
 	for _, m := range maps {
 		if kind, ok := names.KindOf(m.Name); ok && kind == config.KindSettings && m.Namespace == system && m.Data[prometheusKey] != "" {
@@ -86,8 +88,8 @@ func prometheusOf(maps []corev1.ConfigMap, names config.Names, system string) st
 	return ""
 }
 
-// readPrefixes asks Prometheus, once a namespace, for series of vLLM under a prefix that the manager
-// does not read, where a variant has no metrics. That it is not reached from here is no fault.
+// readPrefixes queries Prometheus, once per namespace, for series of vLLM under a prefix that the
+// manager does not read, where a variant has no metrics. An unreachable Prometheus is no fault.
 func (e *examination) readPrefixes(ctx context.Context, progress io.Writer) {
 	known := map[string]doctor.Prefixes{}
 	for i := range e.Variants {
@@ -113,7 +115,8 @@ func (e *examination) readPrefixes(ctx context.Context, progress io.Writer) {
 // missesMetrics reports whether a condition says that there are no metrics.
 func missesMetrics(c metav1.Condition) bool { return c.Reason == string(v1alpha1.ReasonMetricsMissing) }
 
-// otherPrefixes returns the prefixes of series of vLLM in a namespace that the manager does not read.
+// otherPrefixes returns the prefixes of series of vLLM in a namespace that the manager does not
+// read.
 func (e *examination) otherPrefixes(ctx context.Context, namespace string) ([]string, error) {
 	query := fmt.Sprintf(`group by (__name__) ({__name__=~".+%s",namespace=%q})`, probedMetric, namespace)
 	body, err := e.askPrometheus(ctx, query)
@@ -123,7 +126,8 @@ func (e *examination) otherPrefixes(ctx context.Context, namespace string) ([]st
 	return prefixesIn(body, e.prefixes)
 }
 
-// prefixesIn reads the answer to a query for names, and leaves out those that are read.
+// prefixesIn returns the prefixes in the answer to a query for names, without those that the
+// manager reads.
 func prefixesIn(body []byte, read []string) ([]string, error) {
 	var answer struct {
 		Status string `json:"status"`
@@ -148,8 +152,8 @@ func prefixesIn(body []byte, read []string) ([]string, error) {
 	return out, nil
 }
 
-// askPrometheus sends a query without credentials: to --prometheus, to a Service through the API server,
-// or to an address of this machine.
+// askPrometheus sends a query without credentials: to --prometheus, to a Service through the API
+// server, or to an address of this machine.
 func (e *examination) askPrometheus(ctx context.Context, query string) ([]byte, error) {
 	ctx, stop := context.WithTimeout(ctx, askedWithin)
 	defer stop()
@@ -192,7 +196,7 @@ func getQuery(ctx context.Context, to *url.URL, query string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(resp.Body, largestSeries))
 }
 
-// unversioned is a configuration for requests to any path.
+// unversioned returns a configuration for requests to any path.
 func unversioned(config *rest.Config) *rest.Config {
 	out := rest.CopyConfig(config)
 	out.NegotiatedSerializer = scheme.Codecs.WithoutConversion()

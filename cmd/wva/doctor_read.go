@@ -45,7 +45,7 @@ var (
 
 const externalMetricsAPI = "v1beta1.external.metrics.k8s.io"
 
-// managerLabels select the pods of managers.
+// managerLabels selects the pods of managers.
 var managerLabels = client.MatchingLabels{"control-plane": "controller-manager", "app.kubernetes.io/name": "workload-variant-autoscaler"}
 
 func serverVersion(ctx context.Context, config *rest.Config) (string, error) {
@@ -60,7 +60,7 @@ func serverVersion(ctx context.Context, config *rest.Config) (string, error) {
 	return v.GitVersion, nil
 }
 
-// before are the reads before an installation.
+// before returns the reads before an installation.
 func (e *examination) before() []look {
 	return []look{
 		{doctor.ReadDefinition, e.readDefinition},
@@ -69,7 +69,7 @@ func (e *examination) before() []look {
 	}
 }
 
-// first are the reads that depend on nothing.
+// first returns the reads that depend on no other read.
 func (e *examination) first() []look {
 	return []look{
 		{doctor.ReadDefinition, e.readDefinition},
@@ -92,7 +92,7 @@ func (e *examination) first() []look {
 	}
 }
 
-// then are the reads that depend on the first.
+// then returns the reads that depend on the first.
 func (e *examination) then() []look {
 	return []look{
 		{doctor.ReadAnswer, e.readAnswer},
@@ -100,7 +100,7 @@ func (e *examination) then() []look {
 	}
 }
 
-// orUnread notes that a kind could not be listed, for the discovery.
+// orUnread notes for the discovery that a kind could not be listed, if err says so.
 func (e *examination) orUnread(err error, kind schema.GroupVersionKind) error {
 	if err != nil {
 		e.mu.Lock()
@@ -213,8 +213,8 @@ func (e *examination) readNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// readConfigMaps lists those of the manager's namespace, and those of the other namespaces that have a
-// name which the manager reads.
+// readConfigMaps lists the ConfigMaps of the manager's namespace, and in the other namespaces those
+// whose name the manager reads.
 func (e *examination) readConfigMaps(ctx context.Context) error {
 	if err := e.list(ctx, &corev1.ConfigMapList{}, client.InNamespace(e.System)); err != nil {
 		return err
@@ -290,7 +290,7 @@ func modelsOf(classes map[string]string) []string {
 			} `json:"data"`
 		}
 		if yaml.Unmarshal([]byte(text), &class) != nil {
-			continue // a finding says so
+			continue // there is a finding for it
 		}
 		for _, row := range class.Data {
 			if row.Model != "" && row.Model != config.DefaultModel {
@@ -301,7 +301,8 @@ func modelsOf(classes map[string]string) []string {
 	return out
 }
 
-// prometheusURL returns the address of Prometheus that the manager is told, "" where it is not found.
+// prometheusURL returns the address of Prometheus in the manager's configuration, "" if none is
+// found.
 func (e *examination) prometheusURL(maps []corev1.ConfigMap, names config.Names) string {
 	own := slices.DeleteFunc(slices.Clone(e.managers), func(d appsv1.Deployment) bool { return d.Namespace != e.System })
 	return cmp.Or(prometheusIn(own), prometheusOf(maps, names, e.System))
@@ -335,7 +336,7 @@ func (e *examination) readServices(ctx context.Context) error {
 	return nil
 }
 
-// readPolicies lists those of the namespaces that are looked at, and of the manager's.
+// readPolicies lists the network policies of the examined namespaces and of the manager's.
 func (e *examination) readPolicies(ctx context.Context) error {
 	var here, system networkingv1.NetworkPolicyList
 	if err := e.client.List(ctx, &here, e.inScope()...); err != nil {
@@ -369,7 +370,8 @@ func (e *examination) readAPIService(ctx context.Context) error {
 	return nil
 }
 
-// readMonitors lists the monitors of every namespace where that is allowed, as some look in others.
+// readMonitors lists the monitors of every namespace where that is allowed, as some select other
+// namespaces.
 func (e *examination) readMonitors(ctx context.Context) error {
 	for _, kind := range []schema.GroupVersionKind{serviceMonitorKind, podMonitorKind} {
 		list := untypedOf(kind)
@@ -422,7 +424,7 @@ func monitorOf(u *unstructured.Unstructured) (doctor.Monitor, error) {
 	return out, nil
 }
 
-// readAnswer asks the manager that leads for its decisions. That it does not lead is no missing read:
+// readAnswer reads the decisions of the leading manager. That there is no leader is no failed read:
 // the lease says why.
 func (e *examination) readAnswer(ctx context.Context) error {
 	asked := rest.CopyConfig(e.config)
@@ -437,7 +439,7 @@ func (e *examination) readAnswer(ctx context.Context) error {
 	e.Clocks.Manager = *offset
 	if err != nil {
 		e.Answer.Why = oneLine(err)
-		// A manager that has decided nothing, and a lease that has no leader, are findings of their own.
+		// A manager without decisions, and a lease without a leader, are findings of their own.
 		if strings.Contains(e.Answer.Why, ": 503 ") || e.manager == "" && !e.Lease.Pod {
 			return nil
 		}

@@ -21,13 +21,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/doctor"
 )
 
-// managerAccount is the service account of a manager where no Deployment says another.
+// managerAccount is the service account of a manager whose Deployment names none.
 const managerAccount = "workload-variant-autoscaler-controller-manager"
 
-// reviewsAtOnce is how many rights are reviewed at the same time.
+// reviewsAtOnce is how many rights are checked at the same time.
 const reviewsAtOnce = 8
 
-// readRights asks the API server which rights of its role the manager's account lacks.
+// readRights checks which rights of its role the manager's account lacks.
 func (e *examination) readRights(ctx context.Context) error {
 	account, within := client.ObjectKey{Namespace: e.System, Name: managerAccount}, ""
 	for i := range e.managers {
@@ -77,8 +77,8 @@ func attributes(r doctor.Right) *authorizationv1.ResourceAttributes {
 	return &authorizationv1.ResourceAttributes{Namespace: r.Namespace, Verb: r.Verb, Group: r.Group, Resource: resource, Subresource: sub}
 }
 
-// neededRights returns what the ClusterRole of the manager allows of the kinds that every cluster has.
-// Within one namespace, kinds of the cluster are left out.
+// neededRights returns the rights in the ClusterRole of the manager for kinds that every cluster
+// has. Within one namespace, it omits cluster-scoped kinds.
 func neededRights(roles []byte, within string) ([]doctor.Right, error) {
 	document, err := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(roles))).Read()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -113,7 +113,7 @@ func neededRights(roles []byte, within string) ([]doctor.Right, error) {
 	return out, nil
 }
 
-// installs are the rights that an installation by the chart takes.
+// installs returns the rights that an installation by the chart needs.
 func installs(system string) []doctor.Right {
 	return []doctor.Right{
 		{Verb: "create", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
@@ -127,7 +127,7 @@ func installs(system string) []doctor.Right {
 	}
 }
 
-// readOwnRights asks which of these the user has.
+// readOwnRights notes which rights of installs the user lacks.
 func (e *examination) readOwnRights(ctx context.Context) error {
 	for _, right := range installs(e.System) {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes(right)}}

@@ -70,13 +70,13 @@ model then decode.
 	return cmd
 }
 
-// addListening adds the flags of everything that listens.
+// addListening adds the flags of commands that listen.
 func (o *emulateOptions) addListening(f *pflag.FlagSet) {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address to listen on; port 0 takes a free one")
 	f.StringVar(&o.addressFile, "address-file", "", "file to write the base URL to once listening")
 }
 
-// addServing adds the flags of everything that has replicas.
+// addServing adds the flags of commands that have replicas.
 func (o *emulateOptions) addServing(f *pflag.FlagSet) {
 	f.StringVar(&o.profiles, "profiles", "", "JSON file with an array of serving profiles, added to the built-in ones or replacing them by name")
 	f.StringVar(&o.vllmVersion, "vllm-version", emulator.DefaultVersion.String(), "vLLM release whose metrics page is imitated, 0.10 to 0.32")
@@ -111,7 +111,7 @@ func runEmulate(ctx context.Context, out, errOut io.Writer, o emulateOptions) er
 	group.Go(func() error { fleet.Run(ctx); return nil })
 	group.Go(func() error { return emulator.NewCluster(client, o.namespace).Run(ctx, fleet) })
 	group.Go(func() error {
-		// Requests that are held would never end by themselves.
+		// Held requests would never end by themselves.
 		server := &http.Server{
 			Handler: fleet.Handler(), ReadHeaderTimeout: headerTimeout, BaseContext: func(net.Listener) context.Context { return ctx },
 		}
@@ -120,7 +120,7 @@ func runEmulate(ctx context.Context, out, errOut io.Writer, o emulateOptions) er
 	return group.Wait()
 }
 
-// emulator returns the options of what has replicas, checked.
+// emulator returns the checked options of a serving fleet.
 func (o *emulateOptions) emulator() (emulator.Options, error) {
 	version, err := emulator.ParseVersion(o.vllmVersion)
 	if err != nil {
@@ -145,7 +145,7 @@ func (o *emulateOptions) emulator() (emulator.Options, error) {
 	return emulator.Options{Profiles: profiles, Version: version, Seed: o.seed, Grace: o.grace}, nil
 }
 
-// open listens and says where.
+// open listens and announces the address.
 func (o *emulateOptions) open(ctx context.Context, out io.Writer) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
 	if err != nil {
@@ -163,8 +163,8 @@ func emulateClientConfig(kubeconfig string) (*rest.Config, error) {
 	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 }
 
-// announce tells a parent where the emulator listens: on out and, if named, in
-// a file that appears complete.
+// announce writes the base URL to out and, if named, to a file, which appears only once it is
+// complete.
 func announce(out io.Writer, file, url string) error {
 	if _, err := fmt.Fprintf(out, "emulating on %s\n", url); err != nil {
 		return fmt.Errorf("printing the address: %w", err)
@@ -182,11 +182,11 @@ func announce(out io.Writer, file, url string) error {
 	return nil
 }
 
-// headerTimeout bounds how long a client may take to say what it wants.
+// headerTimeout bounds how long a client may take to send the headers of a request.
 const headerTimeout = 10 * time.Second
 
-// serveUntil serves HTTP until ctx ends, and from then on what has begun, for no
-// longer than grace.
+// serveUntil serves HTTP until ctx ends, and then lets requests in progress finish for at most
+// grace.
 func serveUntil(ctx context.Context, listener net.Listener, server *http.Server, grace time.Duration) error {
 	stopped := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {

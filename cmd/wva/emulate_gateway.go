@@ -43,7 +43,7 @@ on to one base URL, such as that of a Service, and holds it while no replica ans
 	return cmd
 }
 
-// runGateway serves until ctx ends, which ends the requests under way too.
+// runGateway serves until ctx ends. That also ends the requests in progress.
 func runGateway(ctx context.Context, out io.Writer, o gatewayOptions) error {
 	if o.model == "" {
 		return fmt.Errorf("%w: --model is missing", errUsage)

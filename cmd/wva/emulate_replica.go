@@ -46,7 +46,7 @@ connection of its own, so that a Service spreads them over replicas.
 	return cmd
 }
 
-// runReplica serves until ctx ends, and from then on what has begun.
+// runReplica serves until ctx ends, and then finishes the requests in progress.
 func runReplica(ctx context.Context, out io.Writer, o replicaOptions) error {
 	options, err := o.emulator()
 	switch {
@@ -70,7 +70,7 @@ func runReplica(ctx context.Context, out io.Writer, o replicaOptions) error {
 	if err != nil {
 		return err
 	}
-	// What has begun is computed to its end.
+	// The replica finishes the requests in progress.
 	computing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	running.Go(func() { replica.Run(computing) })

@@ -104,7 +104,7 @@ func (f explainFlags) run(ctx context.Context, out, warnings io.Writer, name str
 	return cmp.Or(err, errFinding)
 }
 
-// newExplainClient returns a client for what is read of the cluster itself.
+// newExplainClient returns a client for the objects of the cluster itself.
 func newExplainClient(config *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
@@ -117,8 +117,8 @@ func newExplainClient(config *rest.Config) (client.Client, error) {
 	return c, nil
 }
 
-// explained gets the explanation from the manager that leads, and the text of the cycle to answer why
-// from, where it is to.
+// explained returns the explanation of the leading manager. With --why it also returns the text of
+// the cycle, from which the answers are computed.
 func (f explainFlags) explained(ctx context.Context, config *rest.Config, c client.Reader, key client.ObjectKey) (explained, []byte, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -142,8 +142,8 @@ func (f explainFlags) explained(ctx context.Context, config *rest.Config, c clie
 	return e, text, nil
 }
 
-// print writes the explanation, and below it what the text of the cycle answers: in a large fleet that
-// shares accelerators that takes some seconds.
+// print writes the explanation, and then the answers from the text of the cycle. They take some
+// seconds in a large fleet that shares accelerators.
 func (f explainFlags) print(ctx context.Context, out io.Writer, e explained, text []byte) error {
 	now := time.Now()
 	if f.output == "json" {

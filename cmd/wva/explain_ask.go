@@ -21,13 +21,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// patience is how long the manager has for an answer.
+// patience is the longest time to wait for an answer of the manager.
 const patience = 10 * time.Second
 
-// largestExplanation bounds what is read of an answer, in bytes.
+// largestExplanation bounds the bytes read of an answer.
 const largestExplanation = 32 << 20
 
-// managerFlags say which manager is asked, and of which namespace.
+// managerFlags say which manager to ask, and about which namespace.
 type managerFlags struct {
 	kubeconfig, namespace string
 	manager, caFile       string
@@ -39,7 +39,7 @@ func (f *managerFlags) register(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace (default: that of the kubeconfig's context)")
 }
 
-// registerManager registers all flags but that of the namespace.
+// registerManager registers all flags except the namespace.
 func (f *managerFlags) registerManager(flags *pflag.FlagSet) {
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, else the usual place)")
 	flags.StringVar(&f.manager, "manager", os.Getenv("WVA_MANAGER"), "base URL of the manager's metrics port (default: WVA_MANAGER)")
@@ -48,7 +48,7 @@ func (f *managerFlags) registerManager(flags *pflag.FlagSet) {
 	flags.StringVar(&f.lease.Name, "leader-election-id", leaderElectionID, "name of the lease of the manager that leads")
 }
 
-// connect reads the kubeconfig, and from it the namespace where no flag names one.
+// connect reads the kubeconfig. It takes the namespace from there if no flag names one.
 func (f *managerFlags) connect() (*rest.Config, client.Client, error) {
 	restConfig, namespace, err := readKubeconfig(f.kubeconfig)
 	if err != nil {
@@ -59,7 +59,7 @@ func (f *managerFlags) connect() (*rest.Config, client.Client, error) {
 	return restConfig, c, err
 }
 
-// ask gets what the manager that leads answers to a path.
+// ask reads the answer of the leading manager to a path.
 func (f managerFlags) ask(ctx context.Context, config *rest.Config, c client.Reader, path string, into any) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -71,7 +71,7 @@ func (f managerFlags) ask(ctx context.Context, config *rest.Config, c client.Rea
 	return m.get(ctx, path, into)
 }
 
-// reach returns the manager that leads, as it is reached until ctx ends. Close it after use.
+// reach connects to the leading manager until ctx ends. Close it after use.
 func (f managerFlags) reach(ctx context.Context, config *rest.Config, c client.Reader) (*reached, error) {
 	if f.manager != "" {
 		roots, err := f.roots(config)
@@ -99,13 +99,13 @@ func (f managerFlags) reach(ctx context.Context, config *rest.Config, c client.R
 	return m, err
 }
 
-// reached is a manager at an address, asked with the credentials of a kubeconfig. It is safe for
-// concurrent use.
+// reached is a manager at an address. Requests carry the credentials of a kubeconfig. It is safe
+// for concurrent use.
 type reached struct {
 	name    string // for messages
-	address string // without a slash at its end
+	address string // without a slash at the end
 	client  *http.Client
-	close   func() // ends the connections that are kept
+	close   func() // closes the idle connections
 }
 
 // reachAt returns the manager at an address. It makes no request.
@@ -130,19 +130,19 @@ func reachAt(config *rest.Config, address string, trust *tls.Config) (*reached, 
 		name: base.Redacted(), address: strings.TrimSuffix(address, "/"), close: connections.CloseIdleConnections,
 		client: &http.Client{
 			Timeout: patience, Transport: authenticated,
-			// The credentials are added to each request, whomever a redirect names.
+			// A redirect to any server would receive the credentials.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
 }
 
-// refusal is an answer of the manager that is not what it was asked for.
+// refusal is an answer of the manager with an unexpected status.
 type refusal struct {
 	code           int    // the HTTP status
 	status, reason string // the status in words, and the beginning of the answer
 }
 
-// Error tells both.
+// Error returns both.
 func (r *refusal) Error() string {
 	return fmt.Sprintf("asking the manager: %s: %s", r.status, r.reason)
 }
@@ -150,7 +150,8 @@ func (r *refusal) Error() string {
 // StatusCode returns the status of the answer.
 func (r *refusal) StatusCode() int { return r.code }
 
-// messageIn returns the beginning of an answer that is an error: its text, or the member error of its JSON.
+// messageIn returns the beginning of an answer that is an error: its text, or the member error of
+// its JSON.
 func messageIn(body []byte) string {
 	var of struct {
 		Error string `json:"error"`
@@ -162,7 +163,7 @@ func messageIn(body []byte) string {
 	return fmt.Sprintf("%.300s", text)
 }
 
-// get asks for a path. The error is a *refusal where the manager answered with another status than 200.
+// get reads a path. The error is a *refusal for another status than 200.
 func (m *reached) get(ctx context.Context, path string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.address+path, http.NoBody)
 	if err != nil {
@@ -195,7 +196,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// roots returns the CAs that the manager's certificate may be signed by.
+// roots returns the CAs that may have signed the manager's certificate.
 func (f managerFlags) roots(config *rest.Config) (*x509.CertPool, error) {
 	pem := config.CAData
 	file := f.caFile

@@ -17,15 +17,15 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// forward opens a port on loopback that leads to the port of a pod, by way of the
-// API server, until ctx ends. It returns its address.
+// forward opens a port on loopback that leads through the API server to the port of a pod, until
+// ctx ends. It returns its address.
 func forward(ctx context.Context, config *rest.Config, to leader) (address string, err error) {
 	dialer, err := forwardingDialer(config, to)
 	if err != nil {
 		return "", fmt.Errorf("forwarding a port to %s: %w", to, err)
 	}
 	ready, ended := make(chan struct{}), make(chan error, 1)
-	var said bytes.Buffer // read once the forwarding has ended
+	var said bytes.Buffer // read only after the forwarding has ended
 	f, err := portforward.NewOnAddressesForStreamingWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf("0:%d", to.Port)}, ready, io.Discard, &said)
 	if err != nil {
 		return "", fmt.Errorf("forwarding a port to %s: %w", to, err)
@@ -45,8 +45,8 @@ func forward(ctx context.Context, config *rest.Config, to leader) (address strin
 	return fmt.Sprintf("https://127.0.0.1:%d", ports[0].Local), nil
 }
 
-// forwardingDialer speaks SPDY over a WebSocket, as kubectl does, and SPDY itself
-// to an API server that is too old for that (before Kubernetes 1.30).
+// forwardingDialer returns a dialer that speaks SPDY over a WebSocket, as kubectl does. For an API
+// server before Kubernetes 1.30, which does not support that, it speaks SPDY itself.
 func forwardingDialer(config *rest.Config, to leader) (httpstream.Dialer, error) {
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -67,10 +67,9 @@ func forwardingDialer(config *rest.Config, to leader) (httpstream.Dialer, error)
 	}), nil
 }
 
-// trustForwarded is how the manager behind a forwarded port is trusted. The API
-// server leads to that pod and no other, and the certificate, which is for the
-// names of a Service, need not name 127.0.0.1; with --manager-ca its chain is
-// verified all the same.
+// trustForwarded returns the TLS for the manager behind a forwarded port. The API server leads to
+// that pod and no other. The certificate is for the names of a Service and need not name 127.0.0.1.
+// With --manager-ca its chain is verified nevertheless.
 func (f managerFlags) trustForwarded() (*tls.Config, error) {
 	//nolint:gosec // the way to the pod is that of the API server, which is verified; see above
 	trust := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}
@@ -85,8 +84,7 @@ func (f managerFlags) trustForwarded() (*tls.Config, error) {
 	return trust, nil
 }
 
-// verifyChain verifies that a peer's certificate is signed by one of roots,
-// whatever names it carries.
+// verifyChain verifies that one of roots signed a peer's certificate, for any names.
 func verifyChain(state tls.ConnectionState, roots *x509.CertPool) error {
 	options := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool()}
 	for _, c := range state.PeerCertificates[1:] {

@@ -14,24 +14,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// leaderElectionID is the name of the manager's lease unless it is told another
-// one.
+// leaderElectionID is the default name of the manager's lease.
 const leaderElectionID = "72dd1cf1.llm-d.ai"
 
-// metricsPort is where the shipped manager serves /debug/decisions.
+// metricsPort is the port on which the shipped manager serves /debug/decisions.
 const metricsPort = 8443
 
-// leader is the pod of the manager that leads.
+// leader is the pod of the leading manager.
 type leader struct {
 	Namespace, Pod string
 	Port           int // of /metrics and /debug/decisions
 }
 
-// String names the pod.
+// String returns the name of the pod.
 func (l leader) String() string { return "pod " + l.Namespace + "/" + l.Pod }
 
-// findLeader returns the manager that holds a lease. controller-runtime has the
-// holder call itself by its host name, which is that of its pod, and a number.
+// findLeader returns the manager that holds a lease. controller-runtime identifies the holder by
+// its host name, which is that of its pod, and a UUID.
 func findLeader(ctx context.Context, c client.Reader, lease client.ObjectKey, now time.Time) (leader, error) {
 	var held coordinationv1.Lease
 	err := c.Get(ctx, lease, &held)
@@ -61,8 +60,8 @@ func findLeader(ctx context.Context, c client.Reader, lease client.ObjectKey, no
 	return leader{Namespace: pod.Namespace, Pod: pod.Name, Port: portOf(pod)}, nil
 }
 
-// portOf returns the port of a manager's pod that is named after the metrics, else
-// the one that the shipped manager has.
+// portOf returns the metrics port of a manager's pod by its name, else the port of the shipped
+// manager.
 func portOf(pod corev1.Pod) int {
 	for _, c := range pod.Spec.Containers {
 		for _, p := range c.Ports {

@@ -16,9 +16,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// heldStatus is what the API server holds of the last decision of an object.
+// heldStatus is the last decision on an object, as the API server has it.
 type heldStatus struct {
-	// From says that this is no answer of the manager.
+	// From says that this is not an answer of the manager.
 	From      string                            `json:"from"`
 	Namespace string                            `json:"namespace"`
 	Name      string                            `json:"name"`
@@ -35,7 +35,7 @@ type heldEvent struct {
 	Message string    `json:"message"`
 }
 
-// readStatus returns what the API server holds of an object.
+// readStatus reads the status and the events of an object.
 func readStatus(ctx context.Context, c client.Reader, key client.ObjectKey) (heldStatus, error) {
 	var va v1alpha1.VariantAutoscaling
 	if err := c.Get(ctx, key, &va); err != nil {
@@ -54,7 +54,7 @@ func readStatus(ctx context.Context, c client.Reader, key client.ObjectKey) (hel
 	return out, nil
 }
 
-// print tells it to a person.
+// print writes it as text.
 func (h heldStatus) print(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s/%s: %s\n", h.Namespace, h.Name, h.Model)
@@ -75,8 +75,7 @@ func (h heldStatus) print(out io.Writer) error {
 	return err
 }
 
-// lastSeen returns when an event last happened, in whichever of the two events
-// APIs it was told.
+// lastSeen returns when an event last happened, in either of the two events APIs.
 func lastSeen(e corev1.Event) time.Time {
 	switch {
 	case e.Series != nil:

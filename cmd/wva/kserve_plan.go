@@ -5,22 +5,24 @@ import (
 	"strconv"
 )
 
-// unknownReplicas stands in commands where the number of replicas is not known.
+// unknownReplicas stands in commands for an unknown number of replicas.
 const unknownReplicas = "REPLICAS"
 
-// kserveScaling is what can set the replicas of a workload after a step.
+// kserveScaling is the scaling of a workload after a step.
 type kserveScaling struct {
-	keda bool // else an HPA, or nothing
-	// min and idle are how few replicas KEDA leaves while the series is missing; idle is nil for min.
+	keda bool // else an HPA or none
+	// min and idle are the least replicas that KEDA leaves while the series is missing; idle is nil
+	// for min.
 	min  int64
 	idle *int64
-	// missing says that the series of the decision may be missing for some seconds: the name that the trigger asks for
-	// changes, and Prometheus has not scraped it under the new one yet. An HPA keeps what runs then. KEDA takes it for 0,
-	// unless the trigger asks the manager itself, where what is not known is an error.
+	// missing says that the series of the decision may be missing for some seconds: the name that
+	// the trigger reads changes, and Prometheus has not scraped it under the new name yet. An HPA
+	// then keeps the current replicas. KEDA reads 0, unless the trigger asks the manager itself,
+	// where an unknown value is an error.
 	missing bool
 }
 
-// least is how few replicas the scaling may leave of those that the decision keeps.
+// least returns how few of the decided replicas the scaling may leave.
 func (s kserveScaling) least(replicas int64) int64 {
 	if !s.keda || !s.missing {
 		return replicas
@@ -31,13 +33,14 @@ func (s kserveScaling) least(replicas int64) int64 {
 	return min(replicas, s.min)
 }
 
-// kserveStep is one step of the way to triggers that ask the manager.
+// kserveStep is one step of the migration to triggers that ask the manager.
 type kserveStep struct {
 	what  string
 	after []kserveScaling // by workload
 }
 
-// steps returns the way: the least replicas are held while series may be missing, and let go at the end.
+// steps returns the migration. It holds the current replicas while series may be missing, and
+// releases them at the end.
 func (s kserveService) steps() []kserveStep {
 	state := func(change func(kserveWorkload) kserveScaling) []kserveScaling {
 		var all []kserveScaling
@@ -64,12 +67,12 @@ func (s kserveService) steps() []kserveStep {
 	}
 }
 
-// unheld returns how few replicas the upgrade of KServe may leave without the step before it that holds.
+// unheld returns how few replicas the upgrade of KServe may leave if the hold before it is omitted.
 func (s kserveService) unheld(w kserveWorkload) int64 {
 	return kserveScaling{keda: !s.hpa, min: w.min, idle: w.idle, missing: true}.least(*w.replicas)
 }
 
-// counts prints how few replicas each workload may have, "?" where what runs is not known.
+// counts renders a number of replicas for each workload, "?" where the current ones are not known.
 func (s kserveService) counts(of func(i int, w kserveWorkload) int64) []string {
 	var texts []string
 	for i, w := range s.workloads {
@@ -82,10 +85,10 @@ func (s kserveService) counts(of func(i int, w kserveWorkload) int64) []string {
 	return texts
 }
 
-// kserveAddress is where KEDA asks the manager, and how it shows who it is.
+// kserveAddress is where KEDA asks the manager, and the authentication for it.
 type kserveAddress struct{ scaler, authentication string }
 
-// patch returns what is to be merged into the service: of each workload its scaling.
+// patch returns the merge patch of the service with the scaling of each workload.
 func (s kserveService) patch(scaling func(kserveWorkload) map[string]any) map[string]any {
 	spec := map[string]any{}
 	for _, w := range s.workloads {
@@ -98,7 +101,7 @@ func (s kserveService) patch(scaling func(kserveWorkload) map[string]any) map[st
 	return map[string]any{"spec": spec}
 }
 
-// holding is the patch of the first step.
+// holding returns the scaling of the first step.
 func (s kserveService) holding(w kserveWorkload) map[string]any {
 	out := map[string]any{"minReplicas": w.hold()}
 	if w.replicas == nil {
@@ -110,7 +113,7 @@ func (s kserveService) holding(w kserveWorkload) map[string]any {
 	return out
 }
 
-// direct is the scaling that asks the manager, which goes on holding.
+// direct returns the scaling that asks the manager, and still holds.
 func (s kserveService) direct(w kserveWorkload, at kserveAddress) map[string]any {
 	keda := map[string]any{}
 	if s.hpa {
@@ -133,7 +136,7 @@ func (s kserveService) direct(w kserveWorkload, at kserveAddress) map[string]any
 	return out
 }
 
-// releasing is the patch of the last step.
+// releasing returns the scaling of the last step.
 func (s kserveService) releasing(w kserveWorkload) map[string]any {
 	out := map[string]any{"minReplicas": w.min}
 	if w.idle != nil {
@@ -142,7 +145,8 @@ func (s kserveService) releasing(w kserveWorkload) map[string]any {
 	return out
 }
 
-// variants returns the VariantAutoscalings of the user's own. Without the label by which KServe finds those that it deletes.
+// variants returns the user's own VariantAutoscalings, without the label by which KServe finds
+// those that it deletes.
 func (s kserveService) variants() []map[string]any {
 	var all []map[string]any
 	for _, w := range s.workloads {

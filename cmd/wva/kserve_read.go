@@ -10,29 +10,30 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
 
-// kserveGroup is the API group of LLMInferenceService, which is served in versions v1alpha1 and v1alpha2.
+// kserveGroup is the API group of LLMInferenceService, which has the versions v1alpha1 and
+// v1alpha2.
 const kserveGroup, kserveKind = "serving.kserve.io", "LLMInferenceService"
 
-// kserveService is an LLMInferenceService whose scaling asks for WVA.
+// kserveService is an LLMInferenceService whose scaling uses WVA.
 type kserveService struct {
 	namespace, name string
-	workloads       []kserveWorkload // main, then prefill where it has one
-	hpa             bool             // an HPA carries decisions out, else a ScaledObject
+	workloads       []kserveWorkload // main, then prefill if there is one
+	hpa             bool             // an HPA carries out decisions, else a ScaledObject
 }
 
-// kserveWorkload is one workload of a service, with the names that KServe gives to what it makes of it.
+// kserveWorkload is one workload of a service, with the names that KServe gives to its objects.
 type kserveWorkload struct {
 	role, target, kind string // main or prefill; the target and its kind
 	scaler, variant    string
 	model, cost        string
-	accelerator        string         // "" where the service does not say
+	accelerator        string         // "" where the service names none
 	min, max           int64          // replicas
 	idle               *int64         // replicas without a request, nil for min
 	settings           map[string]any // of wva.keda, or the behavior of wva.hpa
-	replicas           *int64         // that the target is to have, nil if it is not known
+	replicas           *int64         // that the target should have, nil if unknown
 }
 
-// floor is how few replicas KEDA leaves without a metric.
+// floor returns the least replicas that KEDA leaves without a metric.
 func (w kserveWorkload) floor() int64 {
 	if w.idle != nil {
 		return *w.idle
@@ -40,7 +41,8 @@ func (w kserveWorkload) floor() int64 {
 	return w.min
 }
 
-// hold is how many replicas have to be the least while a metric may be missing. KServe takes 1 or more.
+// hold returns the minReplicas that keep the current replicas while a metric may be missing. KServe
+// accepts 1 or more.
 func (w kserveWorkload) hold() int64 {
 	if w.replicas == nil {
 		return w.min
@@ -48,7 +50,7 @@ func (w kserveWorkload) hold() int64 {
 	return max(w.min, *w.replicas)
 }
 
-// readKServe returns the service of an object, and whether its scaling asks for WVA.
+// readKServe returns the service of an object, and whether its scaling uses WVA.
 func readKServe(o *unstructured.Unstructured) (kserveService, bool) {
 	s := kserveService{namespace: o.GetNamespace(), name: o.GetName()}
 	for _, role := range []string{"main", "prefill"} {
@@ -91,7 +93,7 @@ func readKServe(o *unstructured.Unstructured) (kserveService, bool) {
 	return s, len(s.workloads) > 0
 }
 
-// scalerKind is the kind of what carries the decisions of the service out.
+// scalerKind returns the kind of the scaler that carries out the decisions of the service.
 func (s kserveService) scalerKind() string {
 	if s.hpa {
 		return "HorizontalPodAutoscaler"
@@ -99,7 +101,7 @@ func (s kserveService) scalerKind() string {
 	return "ScaledObject"
 }
 
-// knows puts in the replicas of the targets, by kind and name.
+// knows sets the replicas of the workloads from those of the targets by kind, namespace and name.
 func (s kserveService) knows(replicas map[string]int64) {
 	for i := range s.workloads {
 		w := &s.workloads[i]
@@ -109,7 +111,8 @@ func (s kserveService) knows(replicas map[string]int64) {
 	}
 }
 
-// targetReplicas adds the replicas that an object is to have, by kind, namespace and name, if it is a target of KServe.
+// targetReplicas adds the replicas that an object should have, by kind, namespace and name, if it
+// may be a target of KServe.
 func targetReplicas(to map[string]int64, o *unstructured.Unstructured) {
 	if kind := o.GetKind(); kind != "Deployment" && kind != "LeaderWorkerSet" {
 		return
@@ -121,7 +124,7 @@ func targetReplicas(to map[string]int64, o *unstructured.Unstructured) {
 	to[strings.Join([]string{o.GetKind(), o.GetNamespace(), o.GetName()}, "/")] = n
 }
 
-// String names the service.
+// String returns the kind, namespace and name of the service.
 func (s kserveService) String() string {
 	return fmt.Sprintf("%s %s/%s", kserveKind, s.namespace, s.name)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 )
 
-// readKubeconfig reads the kubeconfig in a file, "" for that of KUBECONFIG or of the home
-// folder, and the namespace of its context.
+// readKubeconfig reads the kubeconfig in a file, "" for that of KUBECONFIG or the home folder, and
+// returns the namespace of its context.
 func readKubeconfig(file string) (cluster *rest.Config, namespace string, err error) {
 	if file == "" {
 		if err := config.CheckKubeconfig(os.LookupEnv); err != nil {

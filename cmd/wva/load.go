@@ -85,8 +85,8 @@ failed, 2 for bad usage. Ctrl-C ends early, with the summary so far.`,
 	return command
 }
 
-// run sends the load and prints its summary to the command's output, progress
-// to its error output.
+// run sends the load. It prints the summary to the command's output, and progress to its error
+// output.
 func (f *loadFlags) run(command *cobra.Command) error {
 	if !command.Flags().Changed("seed") {
 		f.seed = uint64(rand.Uint32())
@@ -129,7 +129,7 @@ func (f *loadFlags) run(command *cobra.Command) error {
 	return nil
 }
 
-// check reports what is wrong with the flags; changed tells which were given.
+// check returns an error for wrong flags; changed reports which were given.
 func (f *loadFlags) check(changed func(name string) bool) error {
 	switch {
 	case f.url == "":
@@ -148,7 +148,7 @@ func (f *loadFlags) check(changed func(name string) bool) error {
 	return f.checkSource(changed)
 }
 
-// checkSource reports what is wrong with the flags that say what is sent.
+// checkSource returns an error for wrong flags about the requests to send.
 func (f *loadFlags) checkSource(changed func(name string) bool) error {
 	switch {
 	case changed("profile") && f.profile == "":
@@ -175,14 +175,14 @@ func (f *loadFlags) checkSource(changed func(name string) bool) error {
 	return nil
 }
 
-// loadSource is what is sent.
+// loadSource is the workload to send.
 type loadSource struct {
-	name     string // the profile, or the trace's file
+	name     string // the profile, or the file of the trace
 	requests iter.Seq2[workload.Request, error]
 	duration time.Duration // 0 is unknown
 }
 
-// open returns what the flags ask to send, and a function to close it.
+// open returns the workload of the flags, and a function to close it.
 func (f *loadFlags) open(stdin io.Reader) (loadSource, func(), error) {
 	if f.trace != "" {
 		return f.openTrace(stdin)
@@ -221,8 +221,7 @@ func (f *loadFlags) openTrace(stdin io.Reader) (loadSource, func(), error) {
 	return loadSource{name: f.trace, requests: workload.ReadTrace(file, options)}, func() { file.Close() }, nil
 }
 
-// showLoad makes the run report its progress on w until the returned function
-// is called.
+// showLoad reports the progress of the run on w until the returned function is called.
 func showLoad(w io.Writer, load loadSource, options *loadgen.Options) (finish func()) {
 	terminal := console.Detect(w, os.Getenv)
 	options.ProgressEvery = time.Second
@@ -254,13 +253,13 @@ func showLoad(w io.Writer, load loadSource, options *loadgen.Options) (finish fu
 		if load.duration > 0 && p.Elapsed >= load.duration && p.InFlight > 0 {
 			footer = fmt.Sprintf("all sent, waiting for %d answers", p.InFlight)
 		}
-		// A terminal that is gone must not end the load.
+		// A closed terminal must not end the load.
 		_ = live.Update(columns, [][]string{row}, footer)
 	}
 	return func() { _ = live.Close() }
 }
 
-// print writes the summary in the format asked for.
+// print writes the summary in the chosen format.
 func (f *loadFlags) print(w io.Writer, load loadSource, s loadgen.Summary) error {
 	if f.output == "json" {
 		encoder := json.NewEncoder(w)
@@ -320,7 +319,7 @@ func loadObjectives(s loadgen.Summary) string {
 	return strings.Join(words, ", ")
 }
 
-// loadShare is a ratio in percent, or a dash when it is of nothing.
+// loadShare returns a ratio in percent, or a dash if of is 0.
 func loadShare(ratio float64, of int) string {
 	if of == 0 {
 		return "-"
@@ -328,7 +327,7 @@ func loadShare(ratio float64, of int) string {
 	return fmt.Sprintf("%.1f %%", 100*ratio)
 }
 
-// loadMilliseconds is a latency, or a dash when it is of nothing.
+// loadMilliseconds returns a latency in ms, or a dash if of is 0.
 func loadMilliseconds(v float64, of int) string {
 	if of == 0 {
 		return "-"

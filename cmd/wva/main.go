@@ -21,14 +21,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/version"
 )
 
-// errFinding is returned by a command that ran well and found something that
-// its user must know about; the process exits with 1 and prints nothing more.
+// errFinding is returned by a command that succeeded and reported a finding. The process exits with
+// 1 and prints nothing more.
 var errFinding = errors.New("finding")
 
 // errUsage marks bad usage: the process exits with 2.
 var errUsage = errors.New("usage")
 
-// noArguments refuses arguments of a command that takes none.
+// noArguments refuses arguments.
 func noArguments(command *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%w: %s takes no arguments, have %q", errUsage, command.Name(), args)
@@ -43,8 +43,8 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// exitCode prints err unless it has been reported already, and returns the
-// process's exit status: 0 success, 1 a finding or a failure, 2 bad usage.
+// exitCode prints err unless it has been reported already. It returns the process's exit status: 0
+// success, 1 a finding or a failure, 2 bad usage.
 func exitCode(err error) int {
 	switch {
 	case err == nil:

@@ -19,8 +19,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/console"
 )
 
-// defaultSystemNamespace is where the manager lives unless POD_NAMESPACE names
-// another namespace.
+// defaultSystemNamespace is the namespace of the manager unless POD_NAMESPACE names another.
 const defaultSystemNamespace = "workload-variant-autoscaler-system"
 
 // migrateFlags are the flags of "wva migrate".
@@ -119,9 +118,9 @@ func (f migrateFlags) connect() (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	// One pass of a few dozen requests, whose pace the server sets.
+	// One pass of a few dozen requests; the server limits its rate.
 	rest.QPS = -1
-	// The library complains on stderr, where it has no logger.
+	// Without a logger, the library complains on stderr.
 	log.SetLogger(logr.Discard())
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)); err != nil {
@@ -134,7 +133,7 @@ func (f migrateFlags) connect() (client.Client, error) {
 	return c, nil
 }
 
-// print writes the answer for people.
+// print writes the answer as text.
 func (m migration) print(out io.Writer) error {
 	if len(m.Findings) == 0 {
 		_, err := fmt.Fprintln(out, "Older versions left nothing in this cluster.")

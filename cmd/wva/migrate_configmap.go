@@ -14,12 +14,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 )
 
-// lastApplied is where kubectl apply keeps the object as it was applied, its name
-// among the rest.
+// lastApplied is the annotation in which kubectl apply keeps the applied object, its name included.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// surveyConfigMaps returns the ConfigMaps of some namespaces that have another
-// name than the first of their kind, by namespace.
+// surveyConfigMaps returns the ConfigMaps of some namespaces that do not have the first name of
+// their kind, by namespace.
 func surveyConfigMaps(ctx context.Context, c client.Client, systemNamespace string, namespaces map[string]bool) ([]leftover, error) {
 	prefixed, err := configMapNames(ctx, c, systemNamespace)
 	if err != nil {
@@ -28,9 +27,9 @@ func surveyConfigMaps(ctx context.Context, c client.Client, systemNamespace stri
 	names := config.PublishedNames().WithPrefixed(prefixed)
 	found := map[string][]leftover{}
 	for _, kind := range config.Kinds() {
-		read := map[string]string{} // by namespace, the one of this kind that is read
+		read := map[string]string{} // the one of this kind that is read, by namespace
 		for i, name := range names[kind] {
-			// One request for a name, however many namespaces there are.
+			// One request per name, for all namespaces.
 			var list corev1.ConfigMapList
 			if err := c.List(ctx, &list, client.MatchingFields{"metadata.name": name}); err != nil {
 				return nil, fmt.Errorf("listing ConfigMaps named %s: %w", name, err)
@@ -54,7 +53,8 @@ func surveyConfigMaps(ctx context.Context, c client.Client, systemNamespace stri
 	return out, nil
 }
 
-// configMapNames returns the names of the ConfigMaps of a namespace, where those of a release begin with its name.
+// configMapNames returns the names of the ConfigMaps of a namespace. Those of a release begin with
+// its name.
 func configMapNames(ctx context.Context, c client.Client, namespace string) ([]string, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMapList"))
@@ -68,8 +68,8 @@ func configMapNames(ctx context.Context, c client.Client, namespace string) ([]s
 	return names, nil
 }
 
-// oldConfigMap returns what is to be done with a ConfigMap whose name is not the
-// first of its kind; read is the one that is read in its place, "" if none.
+// oldConfigMap returns the remedy for a ConfigMap that does not have the first name of its kind.
+// read is the one that is read instead, "" for none.
 func oldConfigMap(c client.Client, cm *corev1.ConfigMap, first, read string) leftover {
 	l := leftover{finding: finding{State: stateFound, Namespace: cm.Namespace, Kind: "ConfigMap", Name: cm.Name}}
 	if read == "" {
@@ -86,8 +86,8 @@ func oldConfigMap(c client.Client, cm *corev1.ConfigMap, first, read string) lef
 	return l
 }
 
-// rename makes a ConfigMap of another name with the same content, then deletes
-// the old one, so that the content is there at every moment.
+// rename creates a ConfigMap with another name and the same content, and then deletes the old one,
+// so that the content always exists.
 func rename(ctx context.Context, c client.Client, cm *corev1.ConfigMap, name string) error {
 	annotations := maps.Clone(cm.Annotations)
 	delete(annotations, lastApplied)
@@ -110,7 +110,7 @@ func deleteExactly(ctx context.Context, c client.Client, cm *corev1.ConfigMap) e
 	return nil
 }
 
-// keeperOf names who would bring an object back, "" if none is known.
+// keeperOf names the owner or tool that would restore an object, "" if none is known.
 func keeperOf(o metav1.Object) string {
 	for _, ref := range o.GetOwnerReferences() {
 		return ref.Kind + " " + ref.Name

@@ -20,9 +20,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// surveyDefinition returns the definition of VariantAutoscaling if it is an older
-// version's: it lacks a field that this one has, or has one that only older ones
-// have. A newer one is left alone, and so is a cluster without one.
+// surveyDefinition returns the definition of VariantAutoscaling if it is older: it lacks a field of
+// this version, or has a field that only older versions have. It returns none for a newer one, or
+// for a cluster without one.
 func surveyDefinition(ctx context.Context, c client.Client) ([]leftover, error) {
 	ours, theirs, err := definitions(ctx, c)
 	switch {
@@ -41,8 +41,8 @@ func surveyDefinition(ctx context.Context, c client.Client) ([]leftover, error) 
 	}}, nil
 }
 
-// definitions returns the definition of VariantAutoscaling of this version, and that of the cluster. The
-// error is a NotFound of the API server where the cluster has none.
+// definitions returns the definition of VariantAutoscaling of this version, and that of the
+// cluster. The error is a NotFound of the API server where the cluster has none.
 func definitions(ctx context.Context, c client.Reader) (ours, theirs *apiextensionsv1.CustomResourceDefinition, err error) {
 	ours, theirs = &apiextensionsv1.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.Unmarshal(crd.VariantAutoscalings(), ours); err != nil {
@@ -54,7 +54,7 @@ func definitions(ctx context.Context, c client.Reader) (ours, theirs *apiextensi
 	return ours, theirs, nil
 }
 
-// olderDefinition says by what theirs is older than ours, "" if it is not.
+// olderDefinition returns why theirs is older than ours, "" if it is not.
 func olderDefinition(ours, theirs *apiextensionsv1.CustomResourceDefinition) string {
 	wanted, have := fields(ours), fields(theirs)
 	for _, stale := range staleFields {
@@ -64,7 +64,7 @@ func olderDefinition(ours, theirs *apiextensionsv1.CustomResourceDefinition) str
 	}
 	var missing []string
 	for _, path := range slices.Sorted(maps.Keys(wanted)) {
-		// A field within one that is missing need not be named.
+		// Fields within a missing one are not named.
 		if !have[path] && !slices.ContainsFunc(missing, func(m string) bool { return strings.HasPrefix(path, m+".") }) {
 			missing = append(missing, path)
 		}
@@ -75,8 +75,7 @@ func olderDefinition(ours, theirs *apiextensionsv1.CustomResourceDefinition) str
 	return "of an older version: it lacks " + scaling.FirstOf(missing, 3, func(m string) string { return m })
 }
 
-// fields returns the paths of all fields of the version of a definition that is
-// stored.
+// fields returns the paths of all fields in the stored version of a definition.
 func fields(def *apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	out := map[string]bool{}
 	for _, v := range def.Spec.Versions {
@@ -99,8 +98,8 @@ func addFields(out map[string]bool, path string, schema apiextensionsv1.JSONSche
 	}
 }
 
-// replaceDefinition installs this version's schema and columns, and waits until
-// the API server goes by them, so that what follows is written under them.
+// replaceDefinition installs this version's schema and columns. It waits until the API server
+// applies them, so that later writes follow them.
 func replaceDefinition(ctx context.Context, c client.Client, ours *apiextensionsv1.CustomResourceDefinition) error {
 	var theirs apiextensionsv1.CustomResourceDefinition
 	if err := c.Get(ctx, client.ObjectKeyFromObject(ours), &theirs); err != nil {
@@ -120,9 +119,9 @@ func replaceDefinition(ctx context.Context, c client.Client, ours *apiextensions
 	return err
 }
 
-// goesByThisVersion reports whether the API server shows what this version's
-// definition fills in and hides what it does not have. Without an object there
-// is nothing to be seen, and nothing that depends on it.
+// goesByThisVersion reports whether the API server fills in the defaults of this version's
+// definition and hides the fields that it does not have. Without an object nothing can be seen, and
+// nothing depends on it.
 func goesByThisVersion(ctx context.Context, c client.Client) (bool, error) {
 	vas, err := listVariantAutoscalings(ctx, c)
 	if err != nil {

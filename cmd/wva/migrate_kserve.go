@@ -78,7 +78,7 @@ func (f kserveFlags) run(ctx context.Context, stdin io.Reader, out io.Writer) er
 	return errFinding
 }
 
-// read returns the services by namespace and name.
+// read returns the services, by namespace and name.
 func (f kserveFlags) read(ctx context.Context, stdin io.Reader) ([]kserveService, error) {
 	objects, err := f.objects(ctx, stdin)
 	if err != nil {
@@ -101,7 +101,7 @@ func (f kserveFlags) read(ctx context.Context, stdin io.Reader) ([]kserveService
 	return services, nil
 }
 
-// objects returns those of the files, else of the cluster.
+// objects returns the objects of the files, else of the cluster.
 func (f kserveFlags) objects(ctx context.Context, stdin io.Reader) ([]unstructured.Unstructured, error) {
 	if len(f.files) == 0 {
 		c, err := migrateFlags{kubeconfig: f.kubeconfig}.connect()
@@ -127,7 +127,7 @@ func (f kserveFlags) objects(ctx context.Context, stdin io.Reader) ([]unstructur
 	return all, nil
 }
 
-// objectsOf returns the objects of a YAML document; a List is taken apart.
+// objectsOf returns the objects of a YAML document, and the items of a List.
 func objectsOf(document []byte) ([]unstructured.Unstructured, error) {
 	data, err := yaml.YAMLToJSON(document)
 	if err != nil || bytes.Equal(data, []byte("null")) { // null: comments only
@@ -153,7 +153,7 @@ func objectsOf(document []byte) ([]unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// checkNames refuses names that no API server takes: they stand in the commands that are printed.
+// checkNames refuses names that no API server accepts: they are part of the printed commands.
 func checkNames(o *unstructured.Unstructured) error {
 	for _, field := range []struct{ path, name string }{{"metadata.namespace", o.GetNamespace()}, {"metadata.name", o.GetName()}} {
 		if wrong := validation.IsDNS1123Subdomain(field.name); field.name != "" && len(wrong) > 0 {
@@ -163,8 +163,8 @@ func checkNames(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// kserveObjects returns the services of a cluster and the targets of those that ask for WVA. There are none where the kind
-// is not installed.
+// kserveObjects returns the services of a cluster, and the targets of those that use WVA. It
+// returns none where the kind is not installed.
 func kserveObjects(ctx context.Context, c client.Client) ([]unstructured.Unstructured, error) {
 	mapping, err := c.RESTMapper().RESTMapping(schema.GroupKind{Group: kserveGroup, Kind: kserveKind})
 	switch {
@@ -198,7 +198,7 @@ func kserveObjects(ctx context.Context, c client.Client) ([]unstructured.Unstruc
 	return all, nil
 }
 
-// print writes what would happen to a service, and the way.
+// print writes the effects of an upgrade on a service, and the migration.
 func (s kserveService) print(out io.Writer, at kserveAddress) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s: spec.scaling.wva, carried out by a %s\n", s, s.scalerKind())
@@ -237,14 +237,14 @@ func (s kserveService) print(out io.Writer, at kserveAddress) error {
 	return err
 }
 
-// warnings says what an upgrade of KServe would do.
+// warnings returns what an upgrade of KServe would do.
 func (s kserveService) warnings() []string {
 	said := []string{
 		"KServe after 0.20 deletes every VariantAutoscaling with the label app.kubernetes.io/part-of=llminferenceservice when it starts: do steps 1 and 2 first.",
 		"spec.scaling.wva is to be removed from KServe; spec.scaling.keda stays.",
 	}
 	for _, w := range s.workloads {
-		const longest = 63 // of a name; longer ones end in a hash
+		const longest = 63 // of a name; KServe ends longer ones in a hash
 		if len(w.scaler) > longest {
 			said = append(said, w.role+": KServe shortens the names of what it makes. Correct those of the target and of the scaler below.")
 		}
@@ -264,7 +264,7 @@ func (s kserveService) warnings() []string {
 	return said
 }
 
-// commands writes those of each step.
+// commands writes the commands of each step.
 func (s kserveService) commands(b *strings.Builder, at kserveAddress) error {
 	patch := func(scaling func(kserveWorkload) map[string]any) error {
 		text, err := json.Marshal(s.patch(scaling))

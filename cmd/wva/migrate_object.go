@@ -10,14 +10,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
 
-// staleFields are the fields of status.currentAlloc that older versions stored
-// and this one does not have.
+// staleFields are the fields of status.currentAlloc that only older versions stored.
 var staleFields = []string{"load", "accelerator", "maxBatch", "variantCost"}
 
-// staleStatus says which old fields the stored status of an object holds, "" for
-// none. Under this version's definition the API server does not show them; that
-// they were written is still in the object's managed fields, which nothing but
-// forgetStaleStatus changes.
+// staleStatus returns which old fields the stored status of an object has, "" for none. Under this
+// version's definition the API server does not show them. The object's managed fields still record
+// that they were written; only forgetStaleStatus changes that.
 func staleStatus(va *unstructured.Unstructured) string {
 	var found []string
 	shown, _, _ := unstructured.NestedMap(va.Object, "status", "currentAlloc")
@@ -38,8 +36,8 @@ func staleStatus(va *unstructured.Unstructured) string {
 	return "stored status.currentAlloc has " + strings.Join(found, ", ")
 }
 
-// forgetStaleStatus takes the old fields out of the managed fields. Writing the
-// object under this version's definition drops the fields themselves.
+// forgetStaleStatus removes the old fields from the managed fields. Writing the object under this
+// version's definition drops the fields themselves.
 func forgetStaleStatus(va *unstructured.Unstructured) {
 	for _, w := range writtenAllocs(va) {
 		for _, field := range staleFields {
@@ -48,8 +46,8 @@ func forgetStaleStatus(va *unstructured.Unstructured) {
 	}
 }
 
-// writtenAllocs returns, for each writer of an object, which fields of
-// status.currentAlloc it wrote: part of the object, not a copy.
+// writtenAllocs returns, for each writer of an object, the fields of status.currentAlloc that it
+// wrote. They are part of the object, not copies.
 func writtenAllocs(va *unstructured.Unstructured) []map[string]any {
 	managed, _, _ := unstructured.NestedFieldNoCopy(va.Object, "metadata", "managedFields")
 	entries, _ := managed.([]any)
@@ -64,7 +62,7 @@ func writtenAllocs(va *unstructured.Unstructured) []map[string]any {
 	return out
 }
 
-// legacyOwners says who owns an object because an older version wanted it so.
+// legacyOwners describes the owner that an older version set on an object, "" for none.
 func legacyOwners(va *unstructured.Unstructured) string {
 	for _, ref := range va.GetOwnerReferences() {
 		if v1alpha1.LegacyOwner(ref) {

@@ -16,18 +16,18 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// scope is which VariantAutoscalings one manager serves.
+// scope is the set of VariantAutoscalings that one manager serves.
 type scope struct {
 	manager             string // its Deployment, namespace/name
-	namespace, instance string // "" for every one, or where it cannot be told
+	namespace, instance string // "" for all, or where it is unknown
 }
 
-// serves reports whether the manager decides about objects of a namespace and a controller instance.
+// serves reports whether the manager serves objects of a namespace and a controller instance.
 func (s scope) serves(namespace, instance string) bool {
 	return (s.namespace == "" || s.namespace == namespace) && (s.instance == "" || s.instance == instance)
 }
 
-// String says what the manager serves.
+// String describes what the manager serves.
 func (s scope) String() string {
 	of := []string{"every namespace"}
 	if s.namespace != "" {
@@ -39,8 +39,8 @@ func (s scope) String() string {
 	return s.manager + " serves " + strings.Join(of, ", ")
 }
 
-// managerScopes returns what the managers of every version serve that are to run, by the Deployments that the published
-// charts and manifests and ours make.
+// managerScopes returns the scopes of the managers of every version that should run, from the
+// Deployments of the published charts and manifests and of ours.
 func managerScopes(ctx context.Context, c client.Client) ([]scope, error) {
 	deployments, err := managerDeployments(ctx, c)
 	if err != nil {
@@ -53,8 +53,8 @@ func managerScopes(ctx context.Context, c client.Client) ([]scope, error) {
 	return scopes, nil
 }
 
-// managerDeployments returns the Deployments of managers that are to run. Those of our chart have the label
-// control-plane on their pods alone.
+// managerDeployments returns the Deployments of managers that should run. In our chart only the
+// pods have the label control-plane.
 func managerDeployments(ctx context.Context, c client.Reader) ([]appsv1.Deployment, error) {
 	var list appsv1.DeploymentList
 	if err := c.List(ctx, &list, client.MatchingLabels{"app.kubernetes.io/name": "workload-variant-autoscaler"}); err != nil {
@@ -65,7 +65,7 @@ func managerDeployments(ctx context.Context, c client.Reader) ([]appsv1.Deployme
 	}), nil
 }
 
-// scopeOf reads the scope of a manager from the flags and variables of its Deployment: flags win.
+// scopeOf returns the scope of a manager by the flags and variables of its Deployment. Flags win.
 func scopeOf(d *appsv1.Deployment) scope {
 	s := scope{manager: d.Namespace + "/" + d.Name}
 	containers := d.Spec.Template.Spec.Containers
@@ -88,8 +88,8 @@ func scopeOf(d *appsv1.Deployment) scope {
 	return s
 }
 
-// setting returns the value of a flag, else of a variable, "" where there is none or it names a variable whose value the
-// Deployment does not say.
+// setting returns the value of a flag, else of a variable. It returns "" where there is none, or
+// where it refers to a variable whose value is not in the Deployment.
 func setting(args []string, env map[string]string, flag, variable string) string {
 	value := env[variable]
 	for i, arg := range args {
@@ -108,8 +108,8 @@ func setting(args []string, env map[string]string, flag, variable string) string
 	return value
 }
 
-// surveyServed returns the VariantAutoscalings that no manager serves, where any manager is to run. Which one should
-// serve them is for the user to say.
+// surveyServed returns the VariantAutoscalings that no manager serves, if any manager should run.
+// The user decides which one should serve them.
 func surveyServed(scopes []scope, vas []unstructured.Unstructured) []leftover {
 	if len(scopes) == 0 {
 		return nil

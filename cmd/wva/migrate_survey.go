@@ -16,14 +16,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
 
-// findingState says what became of a finding.
+// findingState is the state of a finding.
 type findingState string
 
 // The states of a finding.
 const (
 	stateFound   findingState = "found"   // --apply would remove it
-	stateRemoved findingState = "removed" // and has
-	stateByHand  findingState = "by hand" // someone else keeps it
+	stateRemoved findingState = "removed" // --apply has removed it
+	stateByHand  findingState = "by hand" // an owner or tool keeps it, so the user must change it
 	stateFailed  findingState = "failed"  // it could not be removed
 )
 
@@ -38,14 +38,14 @@ type finding struct {
 	Error     string       `json:"error,omitempty"` // with stateFailed
 }
 
-// leftover is a finding and how it is removed, nil where that is not for us.
+// leftover is a finding and the function that removes it, nil where the user must.
 type leftover struct {
 	finding
 	remove func(context.Context) error
 }
 
-// survey looks for everything that older versions left. The definition is first,
-// because old fields can only be removed under the new one.
+// survey returns everything that older versions left. The definition is first, because old fields
+// can only be removed under the new one.
 func survey(ctx context.Context, c client.Client, systemNamespace string) ([]leftover, error) {
 	out, err := surveyDefinition(ctx, c)
 	if err != nil {
@@ -77,9 +77,8 @@ func survey(ctx context.Context, c client.Client, systemNamespace string) ([]lef
 	return append(out, maps...), nil
 }
 
-// listVariantAutoscalings returns every object, as stored and not as this
-// version's types would have it, by namespace and name. There are none where the
-// kind is not installed.
+// listVariantAutoscalings returns every object as stored, not converted to this version's types, by
+// namespace and name. It returns none where the kind is not installed.
 func listVariantAutoscalings(ctx context.Context, c client.Client) ([]unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.Kind + "List"))
@@ -95,7 +94,7 @@ func listVariantAutoscalings(ctx context.Context, c client.Client) ([]unstructur
 	return list.Items, nil
 }
 
-// surveyVariantAutoscaling returns what older versions left on one object.
+// surveyVariantAutoscaling returns what older versions left on an object.
 func surveyVariantAutoscaling(c client.Client, va *unstructured.Unstructured) []leftover {
 	var out []leftover
 	for _, l := range []struct {
@@ -117,8 +116,8 @@ func surveyVariantAutoscaling(c client.Client, va *unstructured.Unstructured) []
 	return out
 }
 
-// change reads an object again, changes it and writes the difference, and does
-// so again when someone else was faster.
+// change reads an object again, edits it and writes the difference. It repeats that after a
+// conflict.
 func change(ctx context.Context, c client.Client, of *unstructured.Unstructured, edit func(*unstructured.Unstructured)) error {
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		now := &unstructured.Unstructured{}

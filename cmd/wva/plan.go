@@ -140,7 +140,7 @@ func (f planFlags) read(stdin io.Reader) ([]byte, error) {
 	return os.ReadFile(f.file)
 }
 
-// print writes the plan for people.
+// print writes the plan as text.
 func (f planFlags) print(w io.Writer, r manager.Result) error {
 	s := r.Solution
 	servers := console.Table{Columns: []console.Column{
@@ -180,7 +180,7 @@ func (f planFlags) print(w io.Writer, r manager.Result) error {
 	return err
 }
 
-// granted says what a server that wants more was given.
+// granted describes how many replicas a server got that wants more.
 func granted(s solver.Shortfall) string {
 	switch s.Got {
 	case 0:

@@ -80,7 +80,7 @@ for -o yaml, queue, plan and simulate nothing is known of its speed; 2 for bad u
 	return command
 }
 
-// check reports what is wrong with the choice of flags.
+// check returns an error for a wrong combination of flags.
 func (f *profileFlags) check(name string, changed func(string) bool) error {
 	_, exported := profileForms()[f.output]
 	switch {

@@ -14,8 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/config"
 )
 
-// profileForms are the forms that a profile is exported in, by the name that --output has for
-// each.
+// profileForms returns the export formats of a profile, by their name for --output.
 func profileForms() map[string]func(profiled) (any, error) {
 	return map[string]func(profiled) (any, error){
 		"yaml": modelProfileOf, "plan": planProfileOf, "simulate": simulateProfileOf,
@@ -23,7 +22,7 @@ func profileForms() map[string]func(profiled) (any, error) {
 	}
 }
 
-// export returns the profile in a form.
+// export returns the profile in a format.
 func (p profiled) export(form func(profiled) (any, error)) (string, error) {
 	switch {
 	case p.From == profile.Nowhere:
@@ -45,7 +44,7 @@ func (p profiled) export(form func(profiled) (any, error)) (string, error) {
 	return "# " + p.Variant.String() + ": " + p.about() + "\n# for requests of " + p.lengths() + "\n" + string(text), nil
 }
 
-// digits are those of a coefficient that is exported, more than is known of it.
+// digits is the number of digits of an exported coefficient, more than its accuracy.
 const digits = 6
 
 func exact(v float64) string { return strconv.FormatFloat(rounded(v, digits), 'f', -1, 64) }
@@ -72,8 +71,8 @@ func planProfileOf(p profiled) (any, error) {
 	}}, nil
 }
 
-// simulateProfileOf has the law of a step itself, as the simulated replica keeps it. The pass that begins the
-// prompt of a request that is alone takes e steps.
+// simulateProfileOf returns the coefficients of a step, as the simulated replica uses them. The
+// pass that begins the prompt of a lone request takes e steps.
 func simulateProfileOf(p profiled) (any, error) {
 	if !(p.KVCache > 0) {
 		return nil, fmt.Errorf("there is no profile of %s for a simulation: no replica says how large its KV cache is", p.Variant)

@@ -22,22 +22,22 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
-// profiled is a variant with what is known of its speed.
+// profiled is a variant with its known speed.
 type profiled struct {
 	profile.Shown
 
 	Model       scaling.ModelKey `json:"model"`
 	Accelerator string           `json:"accelerator"`
-	// Accelerators are those of one replica.
+	// Accelerators is the number of accelerators of one replica.
 	Accelerators int `json:"accelerators"`
-	// KVCache is what one replica holds, in tokens; 0 while that is not known.
+	// KVCache is the KV cache of one replica, in tokens; 0 if unknown.
 	KVCache float64 `json:"kvCacheTokens,omitempty"`
-	// Missing says why what was seen does not count yet.
+	// Missing says why the measurements do not count yet.
 	Missing []string `json:"missing,omitempty"`
 }
 
-// fromManager returns the variants of the namespace, the one of that name among them unless
-// it is empty, and what time it is.
+// fromManager returns the variants of the namespace, and the present time. It returns an error
+// unless name is empty or among them.
 func (f *profileFlags) fromManager(ctx context.Context, name string) ([]profiled, time.Time, error) {
 	now := time.Now()
 	restConfig, c, err := f.connect()
@@ -61,7 +61,7 @@ func (f *profileFlags) fromManager(ctx context.Context, name string) ([]profiled
 	return nil, now, cmp.Or(asked, fmt.Errorf("no cycle has seen VariantAutoscaling %s yet", key))
 }
 
-// fromRecord returns the same of a recorded cycle, and when that was.
+// fromRecord returns the same for a recorded cycle, and the time of the cycle.
 func (f *profileFlags) fromRecord(stdin io.Reader, name string) ([]profiled, time.Time, error) {
 	c, err := f.recorded(stdin)
 	if err != nil {
@@ -100,11 +100,11 @@ func (f *profileFlags) fromRecord(stdin io.Reader, name string) ([]profiled, tim
 	return nil, c.Now, errors.New(said)
 }
 
-// recorded returns the cycle that is asked for.
+// recorded returns the selected cycle, by default the last.
 func (f *profileFlags) recorded(stdin io.Reader) (record.Cycle, error) {
 	var last record.Cycle
 	found := false
-	var torn error // the last line that could not be read, which does not matter where another can
+	var torn error // the last line that could not be read; it counts only if no other could
 	for c, err := range recordedCycles(f.record, stdin) {
 		if _, bad := errors.AsType[*record.LineError](err); bad {
 			torn = err
@@ -126,8 +126,8 @@ func (f *profileFlags) recorded(stdin io.Reader) (record.Cycle, error) {
 	return record.Cycle{}, cmp.Or(torn, errors.New("there is no cycle"))
 }
 
-// profiledOf makes of the explanations of variants what is known of their speed, in the order of
-// their keys. All variants of a model are there, or none.
+// profiledOf returns the known speed of variants from their explanations, in the order of their
+// keys. The explanations include all variants of a model, or none.
 func profiledOf(all []explain.Explanation) []profiled {
 	models := map[scaling.ModelKey][]explain.Explanation{}
 	for _, e := range all {

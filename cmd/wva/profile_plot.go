@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// picture is ITL and TTFT over the concurrency at the lengths of now: the bands that were
-// measured, the fit with its interval, and what is stated.
+// picture returns a plot of ITL and TTFT over the concurrency at the present lengths: the measured
+// bands, the fit with its interval, and the stated profile.
 func (p profiled) picture() (plot.Plot, error) {
 	if p.From != profile.Nowhere && !(p.Prompt > 0) {
 		return plot.Plot{}, fmt.Errorf("there is no picture of %s: the lengths of its requests are not known", p.Variant)
@@ -35,7 +35,7 @@ func (p profiled) picture() (plot.Plot, error) {
 	}, nil
 }
 
-// draw adds the fit with the bounds that hold it with a probability of 0.9, and what is stated.
+// draw adds the fit, the bounds that contain it with a probability of 0.9, and the stated profile.
 func (p profiled) draw(panel *plot.Panel, fit func(n float64) profile.Interval, stated func(n float64) float64) {
 	const steps = 60
 	lines := []plot.Line{{Name: "90 %", Thin: true}, {Name: "90 %", Thin: true}, {Name: "fit"}, {Name: "stated"}}
@@ -43,7 +43,7 @@ func (p profiled) draw(panel *plot.Panel, fit func(n float64) profile.Interval, 
 		n := 1 + (p.reach()-1)*float64(i)/steps
 		at := fit(n)
 		if at.Low < at.High/plot.ManyFold {
-			at.Low = 0 // or the axis would be logarithmic because of it
+			at.Low = 0 // a small bound would make the axis logarithmic
 		}
 		for k, y := range []float64{at.Low, at.High, at.Mean, stated(n)} {
 			lines[k].Points = append(lines[k].Points, plot.Point{X: n, Y: y})

@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 )
 
-// about says where what is known comes from.
+// about describes the source of the profile.
 func (p profiled) about() string {
 	windows := fmt.Sprintf("%.1f windows of its replicas", p.Looks)
 	switch p.From {
@@ -41,7 +41,7 @@ func (p profiled) about() string {
 	return string(p.From)
 }
 
-// namespaces says where replicas like its own were seen.
+// namespaces describes where similar replicas were measured.
 func (p profiled) namespaces() string {
 	if p.Namespaces == 1 {
 		return "in another namespace"
@@ -49,12 +49,12 @@ func (p profiled) namespaces() string {
 	return fmt.Sprintf("in the median of %d other namespaces", p.Namespaces)
 }
 
-// lengths says what requests the profile is for.
+// lengths describes the requests that the profile is for.
 func (p profiled) lengths() string {
 	return figure(math.Round(p.Prompt)) + " tokens of prompt to compute and " + figure(math.Round(p.Answer)) + " of answer"
 }
 
-// age says when the last look was.
+// age returns the time since the last look, "-" for none.
 func (p profiled) age(now time.Time) string {
 	if p.At.IsZero() || p.Looks == 0 {
 		return "-"
@@ -62,7 +62,7 @@ func (p profiled) age(now time.Time) string {
 	return max(0, now.Sub(p.At)).Round(time.Second).String()
 }
 
-// profileTable has a line for each variant.
+// profileTable returns a table with a line for each variant.
 func profileTable(all []profiled, now time.Time) console.Table {
 	table := console.Table{Columns: []console.Column{
 		console.Left("NAMESPACE"), console.Left("VARIANT"), console.Left("ACCELERATOR"), console.Left("FROM"), console.Right("WINDOWS"), console.Right("AGE"),
@@ -79,8 +79,8 @@ func profileTable(all []profiled, now time.Time) console.Table {
 	return table
 }
 
-// reach is the highest concurrency at which latencies are shown: what was seen, of a variant
-// that was not what is often.
+// reach returns the highest concurrency at which latencies are shown: the highest measured one, or
+// a usual one for a variant without measurements.
 func (p profiled) reach() float64 {
 	const usual = 16
 	if most := p.Highest(); most > 1 {
@@ -89,7 +89,8 @@ func (p profiled) reach() float64 {
 	return usual
 }
 
-// between writes the bounds of an interval. One that is small beside the other is none.
+// between renders the bounds of an interval. A low bound below a hundredth of the high one is shown
+// as 0.
 func between(i profile.Interval) string {
 	low := figure3(i.Low)
 	if i.Low < i.High/100 {
@@ -98,7 +99,7 @@ func between(i profile.Interval) string {
 	return low + " to " + figure3(i.High)
 }
 
-// figure3 writes a number with three significant digits.
+// figure3 renders a number with three significant digits.
 func figure3(v float64) string {
 	if v < 1e-4 {
 		return "0"
@@ -106,7 +107,7 @@ func figure3(v float64) string {
 	return figure(rounded(v, 3))
 }
 
-// print shows one variant to a person.
+// print writes one variant as text.
 func (p profiled) print(out io.Writer, now time.Time) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s on %s\n", p.Variant, p.Model.ID, accelerators(p))
@@ -196,7 +197,7 @@ func (p profiled) bands() console.Table {
 	return table
 }
 
-// printProfile writes the profile, beside the one that is stated.
+// printProfile writes the profile beside the stated one.
 func (p profiled) printProfile(out io.Writer) error {
 	table := console.Table{Columns: []console.Column{console.Left(""), console.Right("FIT"), console.Right("90 % INTERVAL")}}
 	stated := p.Stated.Usable()
@@ -234,7 +235,7 @@ func (p profiled) printProfile(out io.Writer) error {
 	return err
 }
 
-// stops are concurrencies from 1 to what was seen, each four times the one before.
+// stops returns concurrencies from 1 in steps of a factor of 4, and then the highest one.
 func (p profiled) stops() []float64 {
 	var out []float64
 	for n := 1.0; n < p.reach(); n *= 4 {

@@ -93,7 +93,7 @@ func (f *queueFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.svg, "svg", "", "write that picture to a `file`, as SVG")
 }
 
-// run answers, or returns why there is no answer.
+// run prints the answer, or returns why there is none.
 func (f *queueFlags) run(command *cobra.Command) error {
 	changed := command.Flags().Changed
 	if err := f.check(changed); err != nil {
@@ -133,8 +133,8 @@ func (f *queueFlags) run(command *cobra.Command) error {
 	return nil
 }
 
-// check reports what is wrong with the choice of flags; their values are judged where
-// they are used. changed tells which were given.
+// check returns an error for a wrong combination of flags; other functions check their values.
+// changed reports which were given.
 func (f *queueFlags) check(changed func(name string) bool) error {
 	switch {
 	case f.output != "table" && f.output != "json":
@@ -151,7 +151,7 @@ func (f *queueFlags) check(changed func(name string) bool) error {
 	return f.checkReplica(changed)
 }
 
-// checkReplica reports what is missing or too much of the description of a replica.
+// checkReplica returns an error for missing or surplus flags that describe a replica.
 func (f *queueFlags) checkReplica(changed func(name string) bool) error {
 	required := []string{"alpha", "beta", "gamma", "delta", "max-batch", "input-tokens", "output-tokens"}
 	switch {
@@ -169,7 +169,7 @@ func (f *queueFlags) checkReplica(changed func(name string) bool) error {
 	return nil
 }
 
-// replica builds what the flags describe. Errors are *analyzer.InputError.
+// replica returns the described replica. Its errors are *analyzer.InputError.
 func (f *queueFlags) replica() (analyzer.QueueAnalyzer, error) {
 	var service analyzer.ServiceModel = analyzer.FourParameter{Alpha: f.alpha, Beta: f.beta, Gamma: f.gamma, Delta: f.delta}
 	if f.serviceModel == modelThree {

@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 )
 
-// queueAnswer is what "wva queue" knows, in the form that programs read. Rates are in
-// requests/s, times in ms, utilization (rho) is a ratio.
+// queueAnswer is the answer of "wva queue" for programs. Rates are in requests/s, times in ms,
+// utilization (rho) is a ratio.
 type queueAnswer struct {
 	Values    string       `json:"values,omitempty"` // "correct", or absent for the published ones
 	RateRange queueRange   `json:"rate_range"`
@@ -22,7 +22,7 @@ type queueRange struct {
 	Max float64 `json:"max"`
 }
 
-// queuePoint is the replica at one rate.
+// queuePoint has the metrics of the replica at one rate.
 type queuePoint struct {
 	Rate       float64 `json:"rate"`
 	Throughput float64 `json:"throughput"`
@@ -37,17 +37,16 @@ type queuePoint struct {
 	*ttftPercentiles // nil for published values
 }
 
-// ttftPercentiles are the TTFT that half, nine tenths and 99 % of the requests do not
-// exceed.
+// ttftPercentiles are the TTFT that 50, 90 and 99 % of the requests do not exceed.
 type ttftPercentiles struct {
 	P50 float64 `json:"ttft_p50"`
 	P90 float64 `json:"ttft_p90"`
 	P99 float64 `json:"ttft_p99"`
 }
 
-// queueSize is the rate that each target allows, the least of them, what is served at
-// it and what is achieved there. Without a target its rate is the end of the range;
-// among correct values RateTPS is the least rate that yields the TPS, and 0 without.
+// queueSize has the rate that each target allows, the least of them, and the throughput and
+// latencies at that rate. The rate of a target that is not set is the end of the range. Among
+// correct values RateTPS is the least rate that yields the TPS, and 0 if not set.
 type queueSize struct {
 	RateTTFT   float64 `json:"rate_ttft"`
 	RateITL    float64 `json:"rate_itl"`
@@ -59,12 +58,12 @@ type queueSize struct {
 	TPS        float64 `json:"tps"`
 }
 
-// queueFailure is the answer where there is none.
+// queueFailure is the answer in case of an error.
 type queueFailure struct {
 	Error string `json:"error"`
 }
 
-// sizer is one replica, seen as the published versions do or as it is.
+// sizer is one replica, with published or with correct values.
 type sizer interface {
 	RateRange() (minRate, maxRate float64)
 	Analyze(rate float64) (analyzer.Metrics, error)
@@ -76,7 +75,7 @@ var (
 	_ sizer = analyzer.Published{}
 )
 
-// view is the replica with the values that were asked for.
+// view returns the replica with the selected values.
 func (f *queueFlags) view(q analyzer.QueueAnalyzer) sizer {
 	if f.correct {
 		return q
@@ -84,11 +83,11 @@ func (f *queueFlags) view(q analyzer.QueueAnalyzer) sizer {
 	return q.Published()
 }
 
-// answer computes what was asked for: the points at --rate or over the whole range,
-// and the size if a target was given, be it 0. changed tells which flags were given.
+// answer returns the points at --rate or over the whole range, and the size if a target was given,
+// even if it is 0. changed reports which flags were given.
 func (f *queueFlags) answer(q analyzer.QueueAnalyzer, changed func(name string) bool) (queueAnswer, error) {
 	if changed("percentile") && !(f.percentile > 0 && f.percentile < 1) {
-		// For the analyzer 0 is the mean.
+		// The analyzer takes 0 for the mean.
 		return queueAnswer{}, fmt.Errorf("--percentile is %v, want above 0 and below 1", f.percentile)
 	}
 	var a queueAnswer
@@ -123,7 +122,7 @@ func (f *queueFlags) answer(q analyzer.QueueAnalyzer, changed func(name string) 
 	return a, nil
 }
 
-// point is the replica at one rate.
+// point returns the metrics of the replica at one rate.
 func (f *queueFlags) point(q analyzer.QueueAnalyzer, rate float64) (queuePoint, error) {
 	m, err := f.view(q).Analyze(rate)
 	if err != nil {
@@ -148,8 +147,8 @@ func (f *queueFlags) point(q analyzer.QueueAnalyzer, rate float64) (queuePoint, 
 	return p, nil
 }
 
-// overview is the rates at which a replica is shown when none was asked for: round
-// ones by tenths of the greatest, closer together towards it, where the queue grows.
+// overview returns the default rates: round numbers by tenths of the greatest rate, closer together
+// towards it, where the queue grows.
 func overview(r queueRange) []float64 {
 	rates := []float64{r.Min}
 	for _, share := range [...]float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99} {
@@ -161,7 +160,7 @@ func overview(r queueRange) []float64 {
 	return append(rates, r.Max)
 }
 
-// rounded is v with so many significant digits.
+// rounded returns v with the given number of significant digits.
 func rounded(v float64, digits int) float64 {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
 	if err != nil {
@@ -170,8 +169,8 @@ func rounded(v float64, digits int) float64 {
 	return short
 }
 
-// figure writes a number for people: four significant digits, without an exponent
-// where it can be read without, and without zeros at its end.
+// figure renders a number with four significant digits, without zeros at its end, and without an
+// exponent unless it is very small or large.
 func figure(v float64) string {
 	const digits = 4
 	short, size := rounded(v, digits), math.Abs(v)
@@ -181,7 +180,7 @@ func figure(v float64) string {
 	return strconv.FormatFloat(short, 'f', -1, 64)
 }
 
-// figures writes each number as figure does.
+// figures renders each number as figure does.
 func figures(values []float64) []string {
 	texts := make([]string, len(values))
 	for i, v := range values {
@@ -190,8 +189,7 @@ func figures(values []float64) []string {
 	return texts
 }
 
-// column writes numbers that stand below each other: two decimals, or more where all
-// are small.
+// column renders the numbers of a column: with two decimals, or more where all are small.
 func column(values []float64) []string {
 	greatest := 0.0
 	for _, v := range values {
@@ -208,7 +206,7 @@ func column(values []float64) []string {
 	return texts
 }
 
-// percentileName says which TTFT or ITL is meant: the mean, or that of a share.
+// percentileName returns the name of a percentile, "mean" for 0.
 func percentileName(share float64) string {
 	if share == 0 {
 		return "mean"

@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 )
 
-// explain puts an error of pkg/analyzer in terms of the flags: which of them, what it
-// is, what is accepted, and the best that a target can have.
+// explain rewords an error of pkg/analyzer in terms of the flags: which flag, its value, the
+// accepted values, and the best value that a target can have.
 func (f *queueFlags) explain(err error) error {
 	if input, ok := errors.AsType[*analyzer.InputError](err); ok {
 		return f.explainInput(input)
@@ -20,7 +20,7 @@ func (f *queueFlags) explain(err error) error {
 	return err
 }
 
-// queueFlagOf names the flag behind a field of pkg/analyzer.
+// queueFlagOf returns the flag of a field of pkg/analyzer.
 func queueFlagOf(field string) (flag string, known bool) {
 	flag, known = map[string]string{
 		"Config.MaxBatch":          "max-batch",
@@ -50,7 +50,7 @@ func (f *queueFlags) explainInput(e *analyzer.InputError) error {
 		return fmt.Errorf("--max-batch %d and --max-queue %d make %v, want %s; --correct takes it", f.maxBatch, f.maxQueue, e.Value, e.Want)
 	}
 	if time, ok := strings.CutPrefix(e.Field, "Config.Service."); ok {
-		// No single one is wrong: together they make times that cannot be worked with.
+		// No single flag is wrong: together they give times that cannot be computed with.
 		parameters := fmt.Sprintf("--alpha %v, --beta %v, --gamma %v and --delta %v", f.alpha, f.beta, f.gamma, f.delta)
 		if f.serviceModel == modelThree {
 			parameters = fmt.Sprintf("--alpha %v, --beta %v and --gamma %v", f.alpha, f.beta, f.gamma)

@@ -13,10 +13,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 )
 
-// plotColumns is the width of a plot where the window does not say its own.
+// plotColumns is the width of a plot where the size of the terminal is unknown.
 const plotColumns = 80
 
-// printPlot draws the picture for a terminal.
+// printPlot draws the picture on a terminal.
 func (f *queueFlags) printPlot(w io.Writer, q analyzer.QueueAnalyzer, a queueAnswer) error {
 	picture, err := f.picture(q, a)
 	if err != nil {
@@ -25,7 +25,7 @@ func (f *queueFlags) printPlot(w io.Writer, q analyzer.QueueAnalyzer, a queueAns
 	return drawPlot(w, picture)
 }
 
-// drawPlot draws a picture for a terminal, as wide as its window up to 120 cells.
+// drawPlot draws a picture on a terminal, as wide as its window, up to 120 cells.
 func drawPlot(w io.Writer, picture plot.Plot) error {
 	terminal, width := console.Detect(w, os.Getenv), plotColumns
 	if terminal.Size != nil {
@@ -62,8 +62,8 @@ func writeSVG(file string, picture plot.Plot) error {
 	return nil
 }
 
-// picture is TTFT and ITL over the range of rates, with the targets and the rate that
-// keeps them.
+// picture returns a plot of TTFT and ITL over the range of rates, with the targets and the highest
+// rate that keeps them.
 func (f *queueFlags) picture(q analyzer.QueueAnalyzer, a queueAnswer) (plot.Plot, error) {
 	ttft, itl, err := f.curves(q, sweep(a.RateRange))
 	if err != nil {
@@ -95,7 +95,7 @@ func (f *queueFlags) picture(q analyzer.QueueAnalyzer, a queueAnswer) (plot.Plot
 	return picture, nil
 }
 
-// curves are the means over the rates, and among correct values the percentiles too.
+// curves returns the means over the rates, and among correct values also the percentiles.
 func (f *queueFlags) curves(q analyzer.QueueAnalyzer, rates []float64) (ttft, itl plot.Panel, err error) {
 	ttft, itl = plot.Panel{Y: "TTFT, ms"}, plot.Panel{Y: "ITL, ms"}
 	draw := func(panel *plot.Panel, name string, of func(rate float64) (float64, error)) {
@@ -126,7 +126,7 @@ func (f *queueFlags) curves(q analyzer.QueueAnalyzer, rates []float64) (ttft, it
 	return ttft, itl, err
 }
 
-// sweep is rates all over a range, closest together at its end, where the queue grows.
+// sweep returns rates over a range, closer together towards its end, where the queue grows.
 func sweep(r queueRange) []float64 {
 	const steps = 240
 	rates := make([]float64, steps+1)

@@ -11,7 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 )
 
-// print writes the answer for people.
+// print writes the answer as text.
 func (f *queueFlags) print(w io.Writer, q analyzer.QueueAnalyzer, a queueAnswer) error {
 	values := "Published values: means, with the published simplifications; --correct gives others."
 	if f.correct {
@@ -34,7 +34,7 @@ func (f *queueFlags) print(w io.Writer, q analyzer.QueueAnalyzer, a queueAnswer)
 	return err
 }
 
-// points is the table of rates.
+// points returns the table of rates.
 func (f *queueFlags) points(q analyzer.QueueAnalyzer, a queueAnswer, paint console.Paint) (console.Table, error) {
 	table := console.Table{Rows: make([][]string, len(a.Points))}
 	add := func(title string, text func(values []float64) []string, of func(queuePoint) float64) {
@@ -79,7 +79,7 @@ func (f *queueFlags) points(q analyzer.QueueAnalyzer, a queueAnswer, paint conso
 	return table, nil
 }
 
-// missed names the targets that are not kept at a point.
+// missed returns the names of the targets that a point misses.
 func (f *queueFlags) missed(q analyzer.QueueAnalyzer, p queuePoint) ([]string, error) {
 	ttft, itl := p.TTFT, p.ITL
 	if f.percentile > 0 {
@@ -90,7 +90,7 @@ func (f *queueFlags) missed(q analyzer.QueueAnalyzer, p queuePoint) ([]string, e
 			return nil, err
 		}
 	}
-	const slack = 1e-9 // relative, for the point at the rate that was sized
+	const slack = 1e-9 // relative, for the point at the sized rate
 	var names []string
 	if f.ttft > 0 && ttft > f.ttft*(1+slack) {
 		names = append(names, "TTFT")
@@ -101,7 +101,7 @@ func (f *queueFlags) missed(q analyzer.QueueAnalyzer, p queuePoint) ([]string, e
 	return names, nil
 }
 
-// targets is the table of what each target allows.
+// targets returns the table of the rates that each target allows.
 func (f *queueFlags) targets(s queueSize) console.Table {
 	table := console.Table{Columns: []console.Column{
 		console.Left("TARGET"), console.Right("WANTED"), console.Right("UP TO requests/s"), console.Right("AT THE RATE"), console.Left("UNIT"),
@@ -127,7 +127,7 @@ func (f *queueFlags) targets(s queueSize) console.Table {
 	return table
 }
 
-// verdict is the rate that keeps all targets, in a sentence.
+// verdict describes the rate that keeps all targets.
 func (f *queueFlags) verdict(s queueSize) string {
 	if f.ttft == 0 && f.itl == 0 && f.tps == 0 {
 		return fmt.Sprintf("Without a target, one replica takes up to %s requests/s and serves %s.", figure(s.Rate), figure(s.Throughput))

@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 )
 
-// recordedCycles reads the cycles of a file, or of stdin where its name is "-", as record.Read does. A file that cannot be
-// opened is the only error of its sequence.
+// recordedCycles reads the cycles of a file, or of stdin if its name is "-", as record.Read does.
+// If the file cannot be opened, its sequence has only that error.
 func recordedCycles(name string, stdin io.Reader) iter.Seq2[record.Cycle, error] {
 	if name == "-" {
 		return record.Read(stdin)

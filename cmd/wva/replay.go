@@ -70,7 +70,7 @@ func (f *replayFlags) run(command *cobra.Command, files []string) error {
 	}
 	var err error
 	if f.output == "json" {
-		r.Cycles = append([]replayed{}, r.Cycles...) // none is a list too
+		r.Cycles = append([]replayed{}, r.Cycles...) // an empty list, not null
 		err = writeJSON(out, r)
 	} else {
 		_, err = fmt.Fprintf(out, "\n%d of %d cycles were decided to the same bytes.\n", r.Same, r.Total)
@@ -88,19 +88,19 @@ func (f *replayFlags) run(command *cobra.Command, files []string) error {
 	return nil
 }
 
-// replayRun is what became of the cycles that were decided again.
+// replayRun counts the results of the cycles that were decided again.
 type replayRun struct {
-	Total      int        `json:"total"`      // cycles that were read
-	Same       int        `json:"same"`       // of them, decided to the same bytes
-	Unreadable int        `json:"unreadable"` // lines, without those that are torn
+	Total      int        `json:"total"`      // cycles read
+	Same       int        `json:"same"`       // decided to the same bytes
+	Unreadable int        `json:"unreadable"` // lines, without torn ones
 	Torn       int        `json:"torn"`       // lines
 	Cycles     []replayed `json:"cycles"`
 
 	build    string                    // of this program
 	only     scaling.CycleID           // "" for all
-	tell     func(done replayed) error // of each cycle
+	tell     func(done replayed) error // called for each cycle
 	warnings io.Writer
-	builds   map[string]int // cycles by the other builds that recorded them
+	builds   map[string]int // number of cycles by the other builds that recorded them
 }
 
 // files replays one file after the other.
@@ -140,7 +140,7 @@ func (r *replayRun) file(ctx context.Context, name string, stdin io.Reader) erro
 	return nil
 }
 
-// again decides a cycle again and tells what came of it.
+// again decides a cycle again and reports the result.
 func (r *replayRun) again(c record.Cycle) error {
 	if c.Build != "" && c.Build != r.build {
 		if r.builds[c.Build]++; r.builds[c.Build] == 1 {
@@ -170,11 +170,11 @@ type replayed struct {
 	Models      int             `json:"models"`
 	Result      string          `json:"result"`
 	Differences []difference    `json:"differences,omitempty"`
-	// Plans says how the plans differ where no decision does.
+	// Plans says how the plans differ where all decisions are equal.
 	Plans string `json:"plans,omitempty"`
 }
 
-// newReplayed decides a cycle again and compares.
+// newReplayed decides a cycle again and compares the plans.
 func newReplayed(c record.Cycle) replayed {
 	out := replayed{Cycle: c.Cycle, Time: c.Now, Build: c.Build, Models: len(c.Snapshots)}
 	decided := replay.Decide(c).Plan
@@ -194,10 +194,10 @@ func newReplayed(c record.Cycle) replayed {
 	return out
 }
 
-// replayRow lays out a line of the table. Cycle names have 8 letters and a number.
+// replayRow is the format of a line of the table. Cycle names have 8 letters and a number.
 const replayRow = "%-16s  %-30s  %6v  %s\n"
 
-// print writes the cycle for people, with what differs below it.
+// print writes the cycle as text, with its differences below.
 func (r replayed) print(w io.Writer) error {
 	name := string(r.Cycle)
 	if name == "" {

@@ -9,15 +9,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// difference is a variant that is decided otherwise now. One of the decisions is
-// nil where there was none.
+// difference is a variant whose decision now differs. One of the decisions is nil if there was
+// none.
 type difference struct {
 	Variant  scaling.VariantKey `json:"variant"`
 	Recorded *scaling.Decision  `json:"recorded,omitempty"`
 	Decided  *scaling.Decision  `json:"decided,omitempty"`
 }
 
-// differences returns the variants that two plans decide otherwise, sorted.
+// differences returns the variants whose decisions differ between two plans, sorted.
 func differences(recorded, decided scaling.Plan) []difference {
 	both := map[scaling.VariantKey]difference{}
 	for i, d := range recorded.Decisions {
@@ -37,8 +37,8 @@ func differences(recorded, decided scaling.Plan) []difference {
 	return out
 }
 
-// print writes the lines of both decisions, - before those that only the
-// recorded one has, + before those of the other.
+// print writes the lines of both decisions, with - before those only of the recorded one, and +
+// before those only of the other.
 func (d difference) print(w io.Writer) {
 	fmt.Fprintf(w, "  %s: recorded %s, decided %s\n", d.Variant, replicas(d.Recorded), replicas(d.Decided))
 	recorded, decided := decisionLines(d.Recorded), decisionLines(d.Decided)
@@ -63,7 +63,7 @@ func replicas(d *scaling.Decision) string {
 	return fmt.Sprintf("%d replicas", d.Target())
 }
 
-// decisionLines is everything that a decision says, a line each.
+// decisionLines returns all fields of a decision, a line each.
 func decisionLines(d *scaling.Decision) []string {
 	if d == nil {
 		return nil

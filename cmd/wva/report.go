@@ -15,7 +15,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/shadow"
 )
 
-// missPrice is the price of a missed request where none is stated.
+// missPrice is the default price of a missed request.
 const missPrice = 0.01
 
 // reportFlags are the flags of "wva report".
@@ -67,7 +67,7 @@ from what would have run. The report says what else it assumes.`,
 	return command
 }
 
-// reported is what a report shows.
+// reported is the content of a report.
 type reported struct {
 	From      time.Time      `json:"from"`
 	To        time.Time      `json:"to"`
@@ -78,7 +78,7 @@ type reported struct {
 	Assumes   []string       `json:"assumes"`
 }
 
-// looks are those of each model, in the order of time, with the objectives that held last.
+// looks are the looks at each model in order of time, and its last objectives.
 type looks struct {
 	of         map[scaling.ModelKey][]shadow.Look
 	objectives map[scaling.ModelKey]scaling.Objective
@@ -112,7 +112,7 @@ func (f *reportFlags) run(command *cobra.Command, args []string) error {
 	}
 }
 
-// check returns what is wrong with the flags by themselves.
+// check returns an error for wrong flags.
 func (f *reportFlags) check(args []string, changed func(string) bool) error {
 	switch {
 	case !slices.Contains([]string{"table", "json", "html"}, f.output):
@@ -129,7 +129,7 @@ func (f *reportFlags) check(args []string, changed func(string) bool) error {
 	return f.store.check(changed)
 }
 
-// span returns the time that is reported; the zero time for a side that is open.
+// span returns the reported time; the zero time is an open end.
 func (f *reportFlags) span(changed func(string) bool) (from, to time.Time, err error) {
 	now := f.now()
 	if len(f.records) == 0 || changed("from") {
@@ -148,7 +148,7 @@ func (f *reportFlags) span(changed func(string) bool) (from, to time.Time, err e
 	return from, to, nil
 }
 
-// within says what was asked for of what was read.
+// within describes the limits of the report.
 func (f *reportFlags) within(from, to time.Time) string {
 	var text string
 	if f.namespace != "" {
@@ -171,7 +171,7 @@ func (f *reportFlags) read(ctx context.Context, from, to time.Time, stdin io.Rea
 	return r.read(ctx, files)
 }
 
-// compare compares the courses of each model.
+// compare compares the replicas that ran with the decided ones, for each model.
 func (f *reportFlags) compare(l looks, to time.Time) reported {
 	r := reported{Source: l.source, MissPrice: f.missPrice, Models: []shadow.Model{}, Assumes: l.assumes}
 	for _, key := range slices.SortedFunc(maps.Keys(l.of), scaling.ModelKey.Compare) {

@@ -13,7 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/report"
 )
 
-// reportHTML writes the report as a page in the manner of the simulator's.
+// reportHTML writes the report as a page like the simulator's.
 func reportHTML(w io.Writer, r reported) error {
 	page := report.Document{Title: fmt.Sprintf("What ran and what was decided, %s to %s", r.From.UTC().Format(time.DateTime), r.To.UTC().Format(time.DateTime)), Commit: sourceRevision()}
 	for _, m := range r.Models {
@@ -22,7 +22,7 @@ func reportHTML(w io.Writer, r reported) error {
 	return report.Write(w, page)
 }
 
-// reportModel is a model as a scenario of two policies.
+// reportModel returns a model as a scenario with two policies.
 func reportModel(r reported, m shadow.Model) report.Scenario {
 	s := report.Scenario{
 		Name: m.Model.String(), Measured: true,
@@ -60,14 +60,14 @@ func reportModel(r reported, m shadow.Model) report.Scenario {
 		}
 		sample := report.Sample{At: at, Queued: moment.Look.Waiting, TTFT: reading(moment.Look.TTFT), ITL: reading(moment.Look.ITL)}
 		reportMoment(&ran, ranLast, sample, m, moment, moment.Ready, moment.Ran)
-		sample.Queued, sample.TTFT, sample.ITL = math.NaN(), math.NaN(), math.NaN() // nothing ran to show them
+		sample.Queued, sample.TTFT, sample.ITL = math.NaN(), math.NaN(), math.NaN() // the decided replicas did not run, so these were not measured
 		reportMoment(&decided, decidedLast, sample, m, moment, moment.Serving, moment.Decided)
 	}
 	s.Policies = []report.Result{ran, decided}
 	return s
 }
 
-// reportSide is a course without its samples.
+// reportSide returns a course without its samples.
 func reportSide(name string, side shadow.Side, m shadow.Model) report.Result {
 	out := report.Result{Name: name, Measures: report.Measures{Cost: report.SpreadOf(side.Cost), ReplicaHours: report.SpreadOf(side.ReplicaHours)}}
 	for _, v := range m.Variants {
@@ -79,8 +79,8 @@ func reportSide(name string, side shadow.Side, m shadow.Model) report.Result {
 	return out
 }
 
-// reportMoment adds a sample of the replicas that serve and the changes of those that were asked for.
-// last holds those of each variant before.
+// reportMoment adds a sample of the replicas that serve, and the changes of those that were asked
+// for. last holds the previous ones of each variant.
 func reportMoment(to *report.Result, last map[scaling.VariantKey]scaling.Replicas, sample report.Sample, m shadow.Model, at shadow.Moment, serve, asked []scaling.Replicas) {
 	sample.Replicas = make([]scaling.Replicas, len(m.Variants))
 	for i, v := range at.Look.Variants {
@@ -110,7 +110,7 @@ func reasonOf(step scaling.Step) string {
 	return string(step.Reason)
 }
 
-// reading is a value, NaN where it is not known.
+// reading returns a value, NaN if it is not known.
 func reading(r scaling.Reading) float64 {
 	if !r.Known() {
 		return math.NaN()
@@ -118,7 +118,7 @@ func reading(r scaling.Reading) float64 {
 	return r.Value
 }
 
-// capital writes the first letter of a text as a capital.
+// capital capitalizes the first letter of a text.
 func capital(text string) string {
 	if text == "" {
 		return ""

@@ -19,7 +19,7 @@ func (s *reportStore) register(flags *pflag.FlagSet) {
 	s.registerAccess(flags)
 }
 
-// check returns what is wrong with the flags by themselves.
+// check returns an error for wrong flags.
 func (s *reportStore) check(changed func(name string) bool) error {
 	if s.url != "" {
 		return nil
@@ -33,7 +33,7 @@ func (s *reportStore) check(changed func(name string) bool) error {
 	return err
 }
 
-// read asks a store for what a manager exported.
+// read reads the metrics that a manager exported from the store.
 func (s *reportStore) read(ctx context.Context, from, to time.Time, namespace string) (looks, error) {
 	store, err := s.open()
 	if err != nil {

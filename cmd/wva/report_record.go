@@ -16,7 +16,7 @@ import (
 
 // recordedLooks reads files of recorded cycles.
 type recordedLooks struct {
-	from, to  time.Time // zero where that side is open
+	from, to  time.Time // zero for an open end
 	namespace string
 	warnings  io.Writer
 	stdin     io.Reader
@@ -71,8 +71,8 @@ func (r *recordedLooks) file(ctx context.Context, name string) error {
 	return nil
 }
 
-// add adds a look at each model of a cycle. The plan is the recorded one; what a replica was expected to
-// carry is in no record, and is worked out by deciding again.
+// add adds a look at each model of a cycle. The plan is the recorded one. No record has the
+// expected capacity of a replica, so that is computed by deciding again.
 func (r *recordedLooks) add(c record.Cycle) {
 	verdict := replay.Decide(c)
 	plan := c.Plan

@@ -11,14 +11,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/shadow"
 )
 
-// The courses of replicas, as the report names them.
+// The names of the courses of replicas in the report.
 const (
 	courseRan       = "ran"
 	courseDecided   = "decided"
 	courseHindsight = "hindsight"
 )
 
-// print writes the report for people.
+// print writes the report as text.
 func (r reported) print(w io.Writer) error {
 	fmt.Fprintf(w, "%s to %s, %s\n\n", r.From.UTC().Format(time.RFC3339), r.To.UTC().Format(time.RFC3339), r.Source)
 	if err := r.table().Write(w); err != nil {
@@ -41,7 +41,7 @@ func (r reported) print(w io.Writer) error {
 	return err
 }
 
-// table has a line for each course of each model.
+// table returns a table with a line for each course of each model.
 func (r reported) table() console.Table {
 	table := console.Table{Columns: []console.Column{
 		console.Left("MODEL"), console.Left("DECISIONS"), console.Left("COURSE"), console.Right("HOURS"), console.Right("REPLICA HOURS"), console.Right("GPU HOURS"),
@@ -66,7 +66,7 @@ func (r reported) table() console.Table {
 	return table
 }
 
-// modeOf says what became of the decisions on a model.
+// modeOf describes how far the decisions on a model were only advice.
 func modeOf(m shadow.Model) string {
 	switch part := m.Advisory / m.Hours; {
 	case !(m.Hours > 0) || part == 0:
@@ -78,7 +78,7 @@ func modeOf(m shadow.Model) string {
 	}
 }
 
-// printDifferences lists where most was decided otherwise than ran.
+// printDifferences lists the greatest differences between what ran and what was decided.
 func (r reported) printDifferences(w io.Writer) error {
 	differ := shadow.Greatest(r.Models)
 	if len(differ) == 0 {
@@ -94,7 +94,7 @@ func (r reported) printDifferences(w io.Writer) error {
 	return nil
 }
 
-// sentenceOf tells of a difference.
+// sentenceOf describes a difference.
 func sentenceOf(d shadow.Difference) string {
 	text := fmt.Sprintf("%s from %s, for %s: %s ran, %d decided, cost %s", d.Variant, d.At.UTC().Format(time.RFC3339), hours(d.Hours), d.Ran.Text(), d.Decided, signed(d.Cost))
 	if d.Cost == 0 {
@@ -120,12 +120,12 @@ func signed(v float64) string {
 	return amount(v)
 }
 
-// hours writes hours as a duration.
+// hours renders hours as a duration.
 func hours(h float64) string {
 	return time.Duration(h * float64(time.Hour)).Round(time.Second).String()
 }
 
-// amount writes a number with as many decimals as are of use.
+// amount renders a number with as many decimals as are useful.
 func amount(v float64) string {
 	switch a := math.Abs(v); {
 	case a >= 100:

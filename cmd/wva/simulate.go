@@ -119,8 +119,7 @@ func (f *simulateFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress while running")
 }
 
-// run simulates and prints what came of it to the command's output, progress to
-// its error output.
+// run simulates. It prints the results to the command's output, and progress to its error output.
 func (f *simulateFlags) run(command *cobra.Command) error {
 	if f.list {
 		return listPolicies(command.OutOrStdout(), f.output)
@@ -157,7 +156,8 @@ func (f *simulateFlags) run(command *cobra.Command) error {
 	return simulateFailure(command.Context(), err, len(results.Scenarios) > 0)
 }
 
-// simulateFailure says in whose words a simulation ended early.
+// simulateFailure returns the error of a simulation that ended early. some is whether there are
+// results.
 func simulateFailure(ctx context.Context, err error, some bool) error {
 	switch {
 	case err == nil:
@@ -170,7 +170,7 @@ func simulateFailure(ctx context.Context, err error, some bool) error {
 	return err
 }
 
-// print writes the results in the format asked for.
+// print writes the results in the chosen format.
 func (f *simulateFlags) print(w io.Writer, r lab.Results) error {
 	switch f.output {
 	case "csv":
@@ -187,8 +187,8 @@ func (f *simulateFlags) print(w io.Writer, r lab.Results) error {
 	}
 }
 
-// canReport finds out before the simulation whether a report can be written after
-// it. One that is there already stays as it is until then.
+// canReport checks before the simulation whether a report can be written. It does not change an
+// existing one.
 func (f *simulateFlags) canReport() error {
 	if f.report == "" {
 		return nil
@@ -203,7 +203,7 @@ func (f *simulateFlags) canReport() error {
 	return nil
 }
 
-// writeReport writes the HTML report, if one was asked for.
+// writeReport writes the HTML report, if --report is set.
 func (f *simulateFlags) writeReport(plan lab.Plan, r lab.Results) error {
 	if f.report == "" {
 		return nil

@@ -20,11 +20,10 @@ import (
 // defaultProfile is the built-in profile of a simulation.
 const defaultProfile = "llama-8b-l40s"
 
-// noWorkload says what is missing.
+// noWorkload is the message for a missing workload.
 const noWorkload = "--workload is missing: want a file, a generator such as 'sine(1->12,1h,4h)', or --from-prometheus URL"
 
-// plan returns what the flags ask for, but for the workload; changed tells which
-// were given.
+// plan returns the plan of the flags, without the workload; changed reports which flags were given.
 func (f *simulateFlags) plan(changed func(name string) bool) (lab.Plan, error) {
 	if err := f.check(changed); err != nil {
 		return lab.Plan{}, err
@@ -47,8 +46,8 @@ func (f *simulateFlags) plan(changed func(name string) bool) (lab.Plan, error) {
 	return p, nil
 }
 
-// names returns the policies asked for, with every policy in the place of "all". Where none is
-// asked for it is what the manager runs by default.
+// names returns the selected policies, with every policy in place of "all". The default is the
+// default engine of the manager.
 func (f *simulateFlags) names(of lab.Scenario) []string {
 	if len(f.policies) == 0 {
 		if slices.ContainsFunc(of.Models, func(m lab.Model) bool { return m.Spec.SLO.TTFT > 0 || m.Spec.SLO.ITL > 0 }) {
@@ -69,7 +68,7 @@ func (f *simulateFlags) names(of lab.Scenario) []string {
 	return names
 }
 
-// check reports what is wrong with the flags by themselves.
+// check returns an error for wrong flags.
 func (f *simulateFlags) check(changed func(name string) bool) error {
 	if err := f.store.check(changed); err != nil {
 		return err
@@ -101,7 +100,7 @@ func (f *simulateFlags) check(changed func(name string) bool) error {
 	return nil
 }
 
-// checkFleet reports what is wrong with the flags in place of a scenario.
+// checkFleet returns an error for wrong flags that replace a scenario.
 func (f *simulateFlags) checkFleet() error {
 	switch {
 	case !(f.attainment > 0 && f.attainment <= 1):
@@ -117,7 +116,7 @@ func (f *simulateFlags) checkFleet() error {
 	return nil
 }
 
-// workloadOf returns what --workload says, and without it the workload of the scenario.
+// workloadOf returns the workload of --workload, else that of the scenario.
 func (f *simulateFlags) workloadOf(s lab.Scenario, changed func(name string) bool) (lab.Source, error) {
 	switch {
 	case f.workload != "":
@@ -128,8 +127,7 @@ func (f *simulateFlags) workloadOf(s lab.Scenario, changed func(name string) boo
 	return s.Workload, nil
 }
 
-// source returns the workload: a file if there is one of this name, else a
-// generator.
+// source returns the workload: a file if one of this name exists, else a generator.
 func (f *simulateFlags) source(changed func(name string) bool) (lab.Source, error) {
 	lengths, err := workload.ChatLengths(float64(f.inputTokens), float64(f.outputTokens))
 	if f.lengths == "constant" {
@@ -194,7 +192,7 @@ func (f *simulateFlags) fleet() (lab.Scenario, error) {
 	return f.single(given[0])
 }
 
-// profiles returns what --profile names; without it, the default.
+// profiles returns the profiles of --profile, else the default.
 func (f *simulateFlags) profiles(built emulator.Profiles) ([]serving.Profile, error) {
 	name := f.profile
 	if name == "" {
@@ -218,7 +216,7 @@ func (f *simulateFlags) profiles(built emulator.Profiles) ([]serving.Profile, er
 	return given, nil
 }
 
-// single is a model with one variant, as the flags say.
+// single returns the scenario of one model with one variant from the flags.
 func (f *simulateFlags) single(p serving.Profile) (lab.Scenario, error) {
 	m := lab.DefaultModel()
 	m.Spec.Key.ID = p.Name

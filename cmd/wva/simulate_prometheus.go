@@ -17,16 +17,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
-// simulateStore are the flags of a simulation of what a Prometheus recorded.
+// simulateStore are the flags of a simulation of a workload that a Prometheus recorded.
 type simulateStore struct {
 	url, from, to    string
 	namespace, model string
-	access           *pflag.FlagSet // how to reach it: the manager's flags of these names
+	access           *pflag.FlagSet // how to reach it: flags that the manager has too
 }
 
-// storeTexts are the flags of the manager that a simulation has, too. Secrets are
-// taken from the environment only, where other users of the machine do not see
-// them.
+// storeTexts returns the flags with text that the manager has too. Secrets come only from the
+// environment, where other users of the machine do not see them.
 func storeTexts() map[string]string {
 	return map[string]string{
 		"prometheus-ca-cert-path":     "`file` with the CA certificates that Prometheus is verified by",
@@ -42,7 +41,7 @@ func storeTexts() map[string]string {
 	}
 }
 
-// storeTruths are those that are on or off.
+// storeTruths returns the flags that are true or false.
 func storeTruths() map[string]string {
 	return map[string]string{
 		"prometheus-tls-insecure-skip-verify": "do not verify the certificate of Prometheus",
@@ -59,7 +58,7 @@ func (s *simulateStore) register(flags *pflag.FlagSet) {
 	s.registerAccess(flags)
 }
 
-// registerAccess registers how the store is reached.
+// registerAccess registers the flags for access to the store.
 func (s *simulateStore) registerAccess(flags *pflag.FlagSet) {
 	s.access = pflag.NewFlagSet("access", pflag.ContinueOnError)
 	for name, help := range storeTexts() {
@@ -71,8 +70,7 @@ func (s *simulateStore) registerAccess(flags *pflag.FlagSet) {
 	flags.AddFlagSet(s.access)
 }
 
-// check returns what is wrong with the flags by themselves; changed tells which
-// were given.
+// check returns an error for wrong flags; changed reports which were given.
 func (s *simulateStore) check(changed func(name string) bool) error {
 	if s.url == "" {
 		var err error
@@ -99,8 +97,7 @@ func (s *simulateStore) each(f func(name string)) {
 	s.access.VisitAll(func(flag *pflag.Flag) { f(flag.Name) })
 }
 
-// source reads the workload from the Prometheus, shows progress and tells what
-// was made of the record.
+// source reads the workload from the Prometheus, shows progress, and describes the result.
 func (s *simulateStore) source(ctx context.Context, now time.Time, out io.Writer) (lab.Source, error) {
 	asked := lab.StoreRange{Namespace: s.namespace, Model: s.model}
 	var err error
@@ -141,8 +138,7 @@ func (s *simulateStore) source(ctx context.Context, now time.Time, out io.Writer
 	return source, nil
 }
 
-// open returns the Prometheus, reached as the manager with the same flags and
-// environment would reach it.
+// open returns the Prometheus, configured as a manager with the same flags and environment would.
 func (s *simulateStore) open() (*prometheus.Source, error) {
 	args := []string{"--prometheus-base-url", s.url}
 	s.access.VisitAll(func(flag *pflag.Flag) {
@@ -152,7 +148,7 @@ func (s *simulateStore) open() (*prometheus.Source, error) {
 	})
 	environment := func(key string) (string, bool) {
 		if !strings.HasPrefix(key, "PROMETHEUS_") || strings.HasPrefix(key, "PROMETHEUS_METRICS_CACHE_") {
-			return "", false // of the manager and not of its Prometheus
+			return "", false // not a setting of the Prometheus
 		}
 		return os.LookupEnv(key)
 	}
@@ -163,7 +159,7 @@ func (s *simulateStore) open() (*prometheus.Source, error) {
 	return prometheus.New(prometheus.Configured(operator.Prometheus))
 }
 
-// moment reads an instant, or how long ago it was.
+// moment parses an instant, or how long ago it was.
 func moment(text string, now time.Time) (time.Time, error) {
 	if days, cut := strings.CutSuffix(text, "d"); cut {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
@@ -180,7 +176,7 @@ func moment(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// madeOf says what was read and what was assumed.
+// madeOf describes what was read and what was assumed.
 func madeOf(r lab.Recording) []string {
 	counted := "completions and the growth of what is in flight"
 	if r.Gateway {

@@ -15,8 +15,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/report"
 )
 
-// simulateReport writes what came of a plan as HTML: each model of each scenario
-// by itself.
+// simulateReport writes the results of a plan as HTML, with a section for each model of each
+// scenario.
 func simulateReport(w io.Writer, plan lab.Plan, r lab.Results) error {
 	page := report.Document{Title: "Simulation of " + plan.Scenarios[0].Workload.Name, Commit: sourceRevision(), Seeds: r.Seeds}
 	for i, s := range r.Scenarios {
@@ -59,7 +59,7 @@ func reportScenario(plan lab.Plan, asked lab.Scenario, s lab.ScenarioResults, m 
 	return o
 }
 
-// reportPolicy is a row without its course.
+// reportPolicy returns the result of a row without its course.
 func reportPolicy(row lab.Row, model scaling.ModelKey) report.Result {
 	p := report.Result{Name: row.Policy.String(), Own: row.Own}
 	definition := policy.Definition{}
@@ -96,8 +96,8 @@ func reportPolicy(row lab.Row, model scaling.ModelKey) report.Result {
 	return p
 }
 
-// reportCourse fills in how the run with the first seed went for one model, and
-// the load from the first policy that has one.
+// reportCourse adds the course of the run with the first seed for one model. It takes the load from
+// the first policy that has one.
 func reportCourse(p *report.Result, o *report.Scenario, course *lab.Course, model scaling.ModelKey, variants []scaling.VariantKey) {
 	if course == nil {
 		return
@@ -136,8 +136,7 @@ func reportReason(t sim.Target) string {
 	return t.Detail
 }
 
-// sourceRevision names the commit that this program was built from, "" where
-// that is not known.
+// sourceRevision returns the commit that this program was built from, "" if unknown.
 func sourceRevision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

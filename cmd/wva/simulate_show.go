@@ -25,8 +25,7 @@ type simulation struct {
 	running map[string]lab.Progress // by policy and seed
 }
 
-// showSimulation returns what a lab should call with its progress, and what to
-// call at its end.
+// showSimulation returns the functions that a lab calls with its progress and at its end.
 func showSimulation(w io.Writer, p lab.Plan) (func(lab.Progress), func()) {
 	terminal := console.Detect(w, os.Getenv)
 	s := &simulation{
@@ -34,22 +33,22 @@ func showSimulation(w io.Writer, p lab.Plan) (func(lab.Progress), func()) {
 		clock: clock.RealClock{}, running: map[string]lab.Progress{},
 	}
 	one := p.Scenarios[0]
-	// A terminal that is gone must not end the simulation, here and below.
+	// A closed terminal must not end the simulation, here and below.
 	policies := fmt.Sprintf("%d policies", len(p.Choices))
 	if len(p.Choices) == 1 {
 		policies = p.Choices[0].String()
 	}
 	_ = s.live.Print(fmt.Sprintf("simulating %s: %s, seeds %s", one.Workload.Name, policies, simulateSeeds(p.Seeds)))
 	return s.tell, func() {
-		if s.redraws { // what ran has ended
+		if s.redraws { // the runs have ended
 			_ = s.live.Update(nil, nil)
 		}
 		_ = s.live.Close()
 	}
 }
 
-// tell shows one event: on a terminal the runs under way, ten times a second at
-// most; elsewhere a line for each run that has ended.
+// tell shows one event: on a terminal the current runs, at most ten times a second; elsewhere a
+// line for each run that has ended.
 func (s *simulation) tell(p lab.Progress) {
 	const often = 100 * time.Millisecond
 	key := fmt.Sprintf("%s %d %t", p.Policy, p.Seed, p.Tuning)
@@ -83,7 +82,7 @@ func (s *simulation) draw(last lab.Progress) {
 	_ = s.live.Update(columns, rows, footer)
 }
 
-// simulateLine says what came of one run.
+// simulateLine describes the result of one run.
 func simulateLine(p lab.Progress) string {
 	what := ""
 	if p.Tuning {
@@ -100,7 +99,7 @@ func simulateSeeds(seeds []uint64) string {
 	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(seeds)), ", "), "[]")
 }
 
-// simulateTable writes the results for people.
+// simulateTable writes the results as text.
 func simulateTable(w io.Writer, r lab.Results) error {
 	paint := console.Detect(w, os.Getenv).Paint()
 	for i, s := range r.Scenarios {
@@ -157,7 +156,7 @@ func simulateRow(row lab.Row, target float64, paint console.Paint) []string {
 	return append(cells, fmt.Sprintf("%.1f %%", 100*m.Violation.Mean))
 }
 
-// simulateNotes says what the table does not: errors, and who is on top.
+// simulateNotes writes what the table omits: errors, and the verdict.
 func simulateNotes(w io.Writer, s lab.ScenarioResults) {
 	if s.TooLong > 0 {
 		fmt.Fprintf(w, "\n%d of the requests (%.1f %%) are longer than a replica's KV cache or maxModelLen: FAILED under every policy.\n",
@@ -204,7 +203,7 @@ func listPolicies(w io.Writer, format string) error {
 	return nil
 }
 
-// simulateGrid says over which values a parameter is tuned.
+// simulateGrid returns the values over which a parameter is tuned.
 func simulateGrid(d policy.Definition, name string) string {
 	var values []string
 	for _, point := range d.Grid {

@@ -28,9 +28,9 @@ func variantName(command, arg string) (string, error) {
 	return name, nil
 }
 
-// absent is the error that says that there is no VariantAutoscaling of that key,
-// and which one may have been meant: one of nearly that name, one of that name in
-// another namespace, or those that the namespace has.
+// absent returns the error that there is no such VariantAutoscaling. It suggests which one may have
+// been meant: one of a similar name, one of that name in another namespace, or those of the
+// namespace.
 func absent(ctx context.Context, c client.Reader, key client.ObjectKey) error {
 	said := fmt.Sprintf("there is no VariantAutoscaling %s in namespace %s", key.Name, key.Namespace)
 	var here, all v1alpha1.VariantAutoscalingList
@@ -43,7 +43,7 @@ func absent(ctx context.Context, c client.Reader, key client.ObjectKey) error {
 			return fmt.Errorf("%s; did you mean %s?", said, near)
 		}
 	}
-	// Who may not list other namespaces is told no more than that.
+	// A user who may not list other namespaces gets no further hint.
 	if err := c.List(ctx, &all); err == nil {
 		for _, va := range all.Items {
 			if va.Name == key.Name {

@@ -28,8 +28,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/throttle"
 )
 
-// How long the answers of the API server are kept, 8192 of them at most. A right that was
-// taken away is gone after allowTTL.
+// How long the answers of the API server are kept; for rights, 8192 of them at most. A right that
+// was taken away is gone after allowTTL.
 const (
 	tokenTTL = time.Minute
 	allowTTL = time.Minute
@@ -39,7 +39,8 @@ const (
 // reviewTimeout limits one review.
 const reviewTimeout = 10 * time.Second
 
-// The API server answers reviews of all callers of the port at a bounded rate.
+// The manager sends reviews of each kind at most at this rate, for all callers of the port
+// together.
 const (
 	reviewRate  = 20 // a second
 	reviewBurst = 40
@@ -51,17 +52,16 @@ const (
 	refusedEvery  = time.Second
 )
 
-// Access delegates who may read to an API server. It is safe for concurrent use.
+// Access asks an API server who may read. It is safe for concurrent use.
 type Access struct {
 	authenticator authenticator.Request
 	authorizer    authorizer.Authorizer
-	addresses     *throttle.Refusals // who show no credentials that are known
-	users         *throttle.Refusals // who lack the right
+	addresses     *throttle.Refusals // of callers without known credentials
+	users         *throttle.Refusals // of known callers without the right
 	log           logr.Logger
 }
 
-// New returns an Access by the API server that config and client reach. It makes no
-// request.
+// New returns an Access that asks the API server that config and client reach. It makes no request.
 func New(config *rest.Config, client *http.Client, clk clock.PassiveClock, log logr.Logger) (*Access, error) {
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst, config.RateLimiter = reviewRate, reviewBurst, nil
@@ -73,7 +73,7 @@ func New(config *rest.Config, client *http.Client, clk clock.PassiveClock, log l
 	if err != nil {
 		return nil, fmt.Errorf("building the client for access reviews: %w", err)
 	}
-	// What the API server's own webhooks do.
+	// The back-off of the API server's own webhooks.
 	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}
 	who, _, err := authenticatorfactory.DelegatingAuthenticatorConfig{
 		Anonymous:               &apiserver.AnonymousAuthConfig{Enabled: false},
@@ -97,8 +97,8 @@ func New(config *rest.Config, client *http.Client, clk clock.PassiveClock, log l
 	}, nil
 }
 
-// Known lets callers through to next whose credentials the API server knows. next asks
-// for their rights, by URL or by MayRead.
+// Known passes a request to next if the API server knows its credentials. next checks the rights of
+// the caller, by URL or by MayRead.
 func (a *Access) Known(next http.Handler) http.Handler {
 	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		found, ok, err := a.authenticator.AuthenticateRequest(r)
@@ -115,8 +115,8 @@ func (a *Access) Known(next http.Handler) http.Handler {
 	return throttle.Refuse(known, a.addresses, nil)
 }
 
-// unanswered reports whether an error is that the API server answered no question, and
-// not that it refuses what it was asked about.
+// unanswered reports whether an error means that the API server gave no answer, rather than a
+// refusal.
 func unanswered(err error) bool {
 	if err == nil {
 		return false
@@ -125,11 +125,11 @@ func unanswered(err error) bool {
 		return slices.ContainsFunc(many.Errors(), unanswered)
 	}
 	var status apierrors.APIStatus
-	var timeout interface{ Timeout() bool } // of a network, and of a context
+	var timeout interface{ Timeout() bool } // of the network or of a context
 	return errors.As(err, &status) || errors.As(err, &timeout) || errors.Is(err, context.Canceled)
 }
 
-// URL lets callers through to next who may use the verb of their request on its URL.
+// URL passes a request to next if its caller, who is Known, may use its verb on its URL.
 func (a *Access) URL(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		verb := strings.ToLower(r.Method)
@@ -142,9 +142,8 @@ func (a *Access) URL(next http.Handler) http.Handler {
 	})
 }
 
-// MayRead returns 0 where the caller of r, who is Known, may read the VariantAutoscalings
-// of a namespace, "" for those of all. Otherwise it returns the status and the message of
-// the answer.
+// MayRead returns 0 where the caller of r, who is Known, may read the VariantAutoscalings of a
+// namespace, "" for all namespaces. Otherwise it returns the status and the message of the answer.
 func (a *Access) MayRead(r *http.Request, namespace string) (status int, message string) {
 	where := "namespace " + namespace
 	if namespace == "" {
@@ -160,7 +159,7 @@ func (a *Access) MayRead(r *http.Request, namespace string) (status int, message
 	return refusal.status, refusal.message
 }
 
-// refusal is why a request is not answered.
+// refusal is the answer to a request that is refused.
 type refusal struct {
 	status  int
 	message string
@@ -173,7 +172,8 @@ func (f *refusal) answer(w http.ResponseWriter) {
 	http.Error(w, f.message, f.status)
 }
 
-// may returns nil where the caller may do something, else what to answer. right names it.
+// may returns nil where the caller has a right, else the refusal. right names the right in
+// messages.
 func (a *Access) may(r *http.Request, what authorizer.AttributesRecord, right string) *refusal {
 	user, ok := request.UserFrom(r.Context())
 	if !ok {

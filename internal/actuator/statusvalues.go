@@ -48,8 +48,8 @@ func (s *StatusValues) Values(ctx context.Context, namespace string) ([]external
 	return values, nil
 }
 
-// Record returns the last decisions for the variants of all namespaces as of now, for
-// Restore: each variant only with the values of its series.
+// Record returns the last decisions for the variants of all namespaces as of now, for Restore. Each
+// variant has only the values of its series.
 func (s *StatusValues) Record(ctx context.Context, now time.Time) (scaling.Record, error) {
 	variants, last, err := s.variants(ctx)
 	if err != nil {
@@ -99,8 +99,8 @@ func (s *StatusValues) variants(ctx context.Context, of ...client.ListOption) ([
 	return s.followed(ctx, scaling.ByKey(variants)), last, nil
 }
 
-// variantID returns the variant ID of an object that has one, in its spec or
-// since an earlier cycle in its status; else "".
+// variantID returns the variant ID in the spec of an object, else the one that an earlier cycle
+// wrote into its status, else "".
 func variantID(va *v1alpha1.VariantAutoscaling) string {
 	if current := va.Status.CurrentAlloc; va.Spec.VariantID == "" && current != nil {
 		return current.VariantID
@@ -125,8 +125,8 @@ func statusValue(va *v1alpha1.VariantAutoscaling) (external.Value, bool) {
 	return value, true
 }
 
-// advised reports whether the last decision on va was advice, which is for no scaler to read, whatever
-// the settings are now.
+// advised reports whether the last decision on va was advice. No scaler may read it, even if the
+// settings have changed since.
 func advised(va *v1alpha1.VariantAutoscaling) bool {
 	c := meta.FindStatusCondition(va.Status.Conditions, string(v1alpha1.ConditionScalerFollowing))
 	return c != nil && c.Reason == string(v1alpha1.ReasonAdvisory)

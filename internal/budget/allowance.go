@@ -2,11 +2,10 @@ package budget
 
 import "time"
 
-// Allowance is how many events of a namespace may be sent at once (a token bucket). It
-// starts full, with the number of one hour, and refills at that rate. The zero value is
-// full.
+// Allowance limits the events of a namespace by a token bucket. It starts full, with the events of
+// one hour, and refills at that rate. The zero value is full.
 type Allowance struct {
-	used float64 // part of the number of one hour, >= 0
+	used float64 // events, >= 0; refilling reduces it
 	at   time.Time
 	left int
 }
@@ -23,7 +22,7 @@ func (a Allowance) Take(now time.Time, perHour int) (Allowance, bool) {
 	return a, true
 }
 
-// Full reports whether no part of it is used at now, so that it equals the zero value.
+// Full reports whether it is full at now, so that it equals the zero value.
 func (a Allowance) Full(now time.Time, perHour int) bool { return a.filled(now, perHour).used == 0 }
 
 // LeftOut returns how many events were not sent since it was last full.

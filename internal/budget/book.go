@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Book holds what is left out now of each namespace. It is safe for concurrent use. A nil
-// *Book ignores notes.
+// Book holds how many objects, events and so on of each namespace are left out now. It is safe for
+// concurrent use. A nil *Book ignores notes.
 type Book struct {
 	observe func(w What, counts map[string]int)
 
@@ -14,8 +14,8 @@ type Book struct {
 	left map[What]map[string]int
 }
 
-// NewBook returns an empty book. It calls observe with every note; observe must not modify
-// it, and may be nil.
+// NewBook returns an empty book. It calls observe with every note that changes the counts; observe
+// must not modify them, and may be nil.
 func NewBook(observe func(w What, counts map[string]int)) *Book {
 	return &Book{observe: observe, left: map[What]map[string]int{}}
 }

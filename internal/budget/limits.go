@@ -100,8 +100,8 @@ func (w What) Setting() string {
 	}[w]
 }
 
-// Left returns a message why an object is not served, what that means, and what to do, for
-// the exceeded limit.
+// Left returns a message for an object that is not served because it exceeds w, one of Variants,
+// ObjectBytes and BatchSizes: why, what that means, and what to do.
 func (l Limits) Left(w What) string {
 	reason := map[What]string{
 		Variants:    "the namespace has more than %d VariantAutoscalings",

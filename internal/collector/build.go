@@ -10,13 +10,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// builder makes the sheet of one model.
+// builder makes the answer of one model.
 type builder struct {
 	measurement *modelAnswer
 	index       map[string]int // of pods by name
 }
 
-// pod returns the row of a pod, which is new at its first mention.
+// pod returns the row of a pod, and adds it at its first mention.
 func (b *builder) pod(name string) *podRow {
 	i, ok := b.index[name]
 	if !ok {
@@ -36,8 +36,7 @@ func (b builders) of(row *query.Row) *builder {
 	return b[scaling.ModelKey{Namespace: row.Namespace, ID: row.Model}]
 }
 
-// newBuilders returns a builder for every model of the fleet. Each namespace has its
-// survey.
+// newBuilders returns a builder for every model of the fleet, with the survey of its namespace.
 func newBuilders(surveys map[string]*survey, fleet scaling.Fleet, pods podIndex) builders {
 	all := builders{}
 	for _, v := range fleet.Variants {
@@ -51,7 +50,7 @@ func newBuilders(surveys map[string]*survey, fleet scaling.Fleet, pods podIndex)
 	return all
 }
 
-// read takes over every answer but that to query.AskStuck.
+// read takes over the answers to all questions but query.AskScrapeIntervals and query.AskStuck.
 func (b builders) read(got *answers, limits limits, percentiles []scaling.ModelKey) {
 	b.readPages(got.pages(), limits)
 	b.readNames(got[query.AskPages].Rows)
@@ -64,12 +63,12 @@ func (b builders) read(got *answers, limits limits, percentiles []scaling.ModelK
 	b.readPickers(got[query.AskGateway].Rows, limits)
 }
 
-// pages returns the rows about pages, near and far back.
+// pages returns the rows about pages, recent and earlier ones.
 func (a *answers) pages() []query.Row {
 	return slices.Concat(a[query.AskPages].Rows, a[query.AskEarlierPages].Rows)
 }
 
-// finish returns the sheets, which are not modified from then on.
+// finish returns the model answers, which do not change from then on.
 func (b builders) finish(pods podIndex, got *answers) map[scaling.ModelKey]*modelAnswer {
 	explainAbsence(b, pods, got.pages())
 	sheets := make(map[scaling.ModelKey]*modelAnswer, len(b))
@@ -80,7 +79,7 @@ func (b builders) finish(pods podIndex, got *answers) map[scaling.ModelKey]*mode
 	return sheets
 }
 
-// finish sorts the pods and gives back what they do not need.
+// finish sorts the pods, frees spare memory, and notes whether pods have ranks.
 func (s *modelAnswer) finish() {
 	slices.SortFunc(s.pods, func(a, b podRow) int { return cmp.Compare(a.name, b.name) })
 	s.pods = slices.Clip(slices.Clone(s.pods))
@@ -98,9 +97,8 @@ func (b builders) readPages(rows []query.Row, limits limits) {
 	}
 }
 
-// readNames finds the pods that one job names in the label pod and another in
-// pod_name. Such a pod is one by its name, but two to the source, which adds up
-// the rates of a model: those count it twice.
+// readNames finds the pods that one job names in the label pod and another in pod_name. Such a pod
+// is one by its name, but two to the source, which counts it twice in the rates of a model.
 func (b builders) readNames(rows []query.Row) {
 	for i := range rows {
 		row := &rows[i]
@@ -119,8 +117,7 @@ func (b builders) readNames(rows []query.Row) {
 	}
 }
 
-// readGauges takes over the numbers of the pods. Rows that say the same are
-// duplicates: the largest counts.
+// readGauges takes over the numbers of the pods. Of duplicate rows the largest counts.
 func (b builders) readGauges(got *answers) {
 	for _, ask := range append(mainRound(), query.AskPace) {
 		for i := range got[ask].Rows {
@@ -136,8 +133,8 @@ func (b builders) readGauges(got *answers) {
 	}
 }
 
-// readCapacities takes over the sizes of the KV caches that no model stands at:
-// a pod's name is all that joins them.
+// readCapacities takes over the sizes of the KV caches whose rows name no model: the pod's name
+// joins them.
 func (b builders) readCapacities(rows []query.Row) {
 	sizes := map[podKey]float64{}
 	for _, row := range rows {
@@ -163,8 +160,8 @@ func (b builders) readCapacities(rows []query.Row) {
 	}
 }
 
-// readHeld finds the pods that generate nothing though they hold requests, or may
-// do so. While it cannot be known which pods generate, it finds none.
+// readHeld finds the pods that generate nothing and hold requests, or may hold some. While it is
+// unknown which pods generate, it finds none.
 func (b builders) readHeld(got *answers) {
 	if got[query.AskGenerating].err != nil {
 		return
@@ -185,8 +182,7 @@ func (b builders) readHeld(got *answers) {
 	}
 }
 
-// suspects returns the names of the live pods that may be stuck, as the source has
-// them, sorted.
+// suspects returns the names of the live pods that may be stuck, as the source has them, sorted.
 func (b builders) suspects(pods podIndex) []string {
 	var names []string
 	for model, one := range b {
@@ -218,8 +214,8 @@ func (b builders) readStuck(rows []query.Row) {
 	}
 }
 
-// readFlows takes over the rates and means of the models. The growth of what is
-// in flight may be negative; where it is no number it is as good as missing.
+// readFlows takes over the rates and means of the models. The growth of requests in flight may be
+// negative; where it is no number it counts as missing.
 func (b builders) readFlows(got *answers) {
 	for _, row := range slices.Concat(got[query.AskFlow].Rows, got[query.AskMeans].Rows, got[query.AskObjective].Rows) {
 		model := b.of(&row)
@@ -238,7 +234,7 @@ func (b builders) readFlows(got *answers) {
 	}
 }
 
-// readBuckets takes over the histograms of the models that they were asked for.
+// readBuckets takes over the histograms of the given models, for which they were asked.
 func (b builders) readBuckets(rows []query.Row, models []scaling.ModelKey) {
 	for _, model := range models {
 		b[model].measurement.percentiles = true
@@ -275,9 +271,9 @@ func (b builders) readBuckets(rows []query.Row, models []scaling.ModelKey) {
 	}
 }
 
-// boundsAsNumbers returns the rows of buckets with one row for each bound. A store adds the pods
-// of a model up by the text of a bound, and some write 1 where others write 1.0: those are other
-// series, which add up. Rows with the same text are duplicates: the larger counts.
+// boundsAsNumbers returns the rows of buckets with one row for each bound. A store adds up the pods
+// of a model by the text of a bound, and some pods write 1 where others write 1.0: those rows are
+// different series, which add up. Rows with the same text are duplicates: the larger counts.
 func boundsAsNumbers(rows []query.Row) []query.Row {
 	type bucket struct {
 		quantity         query.Quantity
@@ -309,8 +305,8 @@ func boundsAsNumbers(rows []query.Row) []query.Row {
 	return out
 }
 
-// folded returns a histogram as it is kept: sorted, without duplicates, and
-// empty if it lacks the bucket that counts everything.
+// folded returns a histogram sorted, without duplicates, and empty if it lacks the bucket that
+// counts everything.
 func folded(h scaling.Histogram) scaling.Histogram {
 	if h.State == scaling.Absent {
 		return scaling.Histogram{}

@@ -18,8 +18,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Collector measures a fleet through a Source. What it keeps between two
-// collections is in its cache. It is safe for concurrent use.
+// Collector measures a fleet through a Source. It keeps measurements between collections in its
+// cache. It is safe for concurrent use.
 type Collector struct {
 	source Source
 	clock  clock.PassiveClock
@@ -27,9 +27,9 @@ type Collector struct {
 
 	mu      sync.Mutex
 	flight  *flight                  // under way, nil if none
-	windows map[string]time.Duration // of namespaces, at the last fetch or while they were known
+	windows map[string]time.Duration // of namespaces, at the last fetch with a known scrape interval
 	last    map[scaling.ModelKey]last
-	early   map[string][]time.Time       // when a namespace was asked about early
+	early   map[string][]time.Time       // when a namespace was fetched early
 	layouts map[scaling.ModelKey]*layout // of the histograms of models, at the last answer with all buckets
 	whole   time.Time                    // when all buckets were last asked for
 	crowded bool                         // at the last complete fetch the cache had not enough room
@@ -39,9 +39,8 @@ type Collector struct {
 
 var _ cycle.Collector = (*Collector)(nil)
 
-// New returns a Collector that asks source. The clock is the manager's own: it
-// measures how long questions take and how old a kept answer is. The age of a
-// sample is a matter of the source's clock.
+// New returns a Collector that asks source. clk is the manager's own clock: it measures how long
+// questions take and how old a kept answer is. The source's clock measures the age of a sample.
 func New(source Source, clk clock.PassiveClock, opts Options) *Collector {
 	return &Collector{
 		source: source, clock: clk, opts: opts.withDefaults(),
@@ -50,21 +49,20 @@ func New(source Source, clk clock.PassiveClock, opts Options) *Collector {
 	}
 }
 
-// Key returns the key under which the measurement of a model is cached. As a
-// prefix, the key of a model stands for the models whose ID begins so, too; that
-// of the ID "" stands for all models of the namespace.
+// Key returns the key under which the measurement of a model is cached. As a prefix, the key of a
+// model also covers models whose ID begins with its ID; the key of the ID "" covers all models of
+// the namespace.
 func Key(model scaling.ModelKey) string { return "replica:" + model.Namespace + "/" + model.ID }
 
-// Collect returns one Snapshot for each model of the fleet, sorted by model. It
-// answers from the cache where every model has a live entry; else it fetches,
-// joins a fetch that is under way, and asks each question once at most for each
-// window, whatever the size of the fleet; query.AskRecent is left to Options.Idle. Where
-// entries were dropped or models are new, it fetches their namespaces alone, and each of
-// those a few times a minute at most. A model
-// whose entry is still live keeps it if the fetch is not complete. See the package comment for what the
-// readings mean where the source has no answer.
+// Collect returns one Snapshot for each model of the fleet, sorted by model. It answers from the
+// cache where every model has a live entry. Else it joins a fetch that is under way, or fetches: it
+// asks each question once at most for each window, whatever the size of the fleet, and leaves
+// query.AskRecent to Options.Idle. Where entries were dropped or models are new, it fetches their
+// namespaces alone, each a few times a minute at most. A model whose entry is still live keeps it
+// if the fetch is not complete. The package comment says what the readings mean where the source
+// has no answer.
 //
-// The logger of ctx is told at V(1) where the answer came from.
+// It logs to the logger of ctx, at V(1), where the answer came from.
 func (c *Collector) Collect(ctx context.Context, fleet scaling.Fleet) []scaling.Snapshot {
 	models := fleet.Models()
 	if len(models) == 0 {
@@ -87,16 +85,15 @@ func (c *Collector) Collect(ctx context.Context, fleet scaling.Fleet) []scaling.
 	return c.join(fleet, models, sheets, c.standIn(waiting, sheets, m))
 }
 
-// Refresh fetches, unless what is kept is new or an adaptive time to live says
-// that it lasts, and returns why the result is not complete and was not kept.
-// What is kept stays, then.
+// Refresh fetches, unless the kept entries are recent or an adaptive time to live keeps them, and
+// returns why the result is not complete and was not kept. Kept entries stay then.
 func (c *Collector) Refresh(ctx context.Context, fleet scaling.Fleet) error {
 	return c.refresh(ctx, fleet, fleet.Models()).err
 }
 
-// Look refreshes, and returns what a Collect would return then. It fetches once
-// at most: where that fails, or the cache has not enough room, it makes do with
-// what the fetch brought. What it finds in the cache is not counted as used.
+// Look refreshes, and returns the snapshots that Collect would return then. It fetches once at
+// most: where the fetch fails, or the cache has not enough room, it returns what the fetch brought.
+// It does not count as a use of the cache.
 func (c *Collector) Look(ctx context.Context, fleet scaling.Fleet) ([]scaling.Snapshot, error) {
 	models := fleet.Models()
 	m := c.refresh(ctx, fleet, models)
@@ -111,11 +108,10 @@ func (c *Collector) Look(ctx context.Context, fleet scaling.Fleet) ([]scaling.Sn
 	return c.join(fleet, models, sheets, m), m.err
 }
 
-// refresh fetches if that is due; else it returns a measurement of nothing.
+// refresh fetches if that is due; else it returns an empty measurement.
 func (c *Collector) refresh(ctx context.Context, fleet scaling.Fleet, models []scaling.ModelVariants) *measurement {
-	// The next call begins after one interval, and is given another to fetch:
-	// entries live from the end of a fetch on, so that those that just outlive the
-	// beginning of the next expire while it is under way.
+	// The next call begins after one interval, and its fetch may take another. An entry that
+	// expires during that fetch would be missing, so entries must outlive both.
 	now := c.clock.Now()
 	next := now.Add(2 * c.opts.RefreshInterval)
 	for _, model := range models {
@@ -127,9 +123,9 @@ func (c *Collector) refresh(ctx context.Context, fleet scaling.Fleet, models []s
 	return &measurement{}
 }
 
-// overtaken reports whether an entry that would last is to be fetched anew all
-// the same: its time to live is for when that fails. Only an adaptive one says
-// that nothing has moved. What a cycle has just fetched is new enough.
+// overtaken reports whether a live entry is fetched anew all the same: its time to live only
+// bridges fetches that fail. An adaptive time to live shows that nothing moved, so such an entry
+// stays, as does one that a cycle has just fetched.
 func (c *Collector) overtaken(entry cache.Entry, now time.Time) bool {
 	if _, adaptive := c.opts.TTL.(cache.Adaptive); adaptive {
 		return false
@@ -138,9 +134,8 @@ func (c *Collector) overtaken(entry cache.Entry, now time.Time) bool {
 	return ok && now.Sub(s.survey.asked) >= c.opts.RefreshInterval/2
 }
 
-// join returns the snapshots of the models: from the live entries, and from a
-// measurement where there is none or the measurement is complete. The map of
-// entries is used up.
+// join returns the snapshots of the models: from the live entries, and from m where there is no
+// entry or m is complete. It modifies the map of entries.
 func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sheets map[scaling.ModelKey]*modelAnswer, m *measurement) []scaling.Snapshot {
 	for model, s := range m.sheets {
 		if sheets[model] == nil || s.complete() {
@@ -166,8 +161,7 @@ func (c *Collector) join(fleet scaling.Fleet, models []scaling.ModelVariants, sh
 	return snapshots
 }
 
-// cached returns the sheets of the models that have a live entry, and the
-// others.
+// cached returns the answers of the models that have a live entry, and the models that have none.
 func (c *Collector) cached(models []scaling.ModelVariants) (found map[scaling.ModelKey]*modelAnswer, missing []scaling.ModelKey) {
 	found = make(map[scaling.ModelKey]*modelAnswer, len(models))
 	for _, model := range models {
@@ -181,8 +175,8 @@ func (c *Collector) cached(models []scaling.ModelVariants) (found map[scaling.Mo
 	return found, missing
 }
 
-// keep puts what is complete of a measurement, which was begun at since, into the
-// cache, and says when that has not enough room.
+// keep puts the complete answers of a measurement, which began at since, into the cache, and
+// reports a cache without enough room.
 func (c *Collector) keep(ctx context.Context, e fetchPlan, m *measurement, since cache.Mark) {
 	for _, model := range slices.SortedFunc(maps.Keys(m.sheets), scaling.ModelKey.Compare) {
 		s := m.sheets[model]
@@ -204,11 +198,11 @@ func (c *Collector) keep(ctx context.Context, e fetchPlan, m *measurement, since
 	}
 }
 
-// reportCrowding tells of a cache that is too small for so many models, and logs
-// when that begins: from then on every cycle waits for the source.
+// reportCrowding reports a cache that is too small for so many models, and logs when that begins:
+// from then on every cycle waits for the source.
 func (c *Collector) reportCrowding(ctx context.Context, models int) {
 	room := c.opts.Cache.Capacity()
-	crowded := room > 0 && models > room // without room it is off
+	crowded := room > 0 && models > room // 0: the cache is off
 	c.mu.Lock()
 	began := crowded && !c.crowded
 	c.crowded = crowded
@@ -222,7 +216,7 @@ func (c *Collector) reportCrowding(ctx context.Context, models int) {
 	}
 }
 
-// oldest returns the time since the earliest of the fetches behind the sheets.
+// oldest returns the time since the earliest of the fetches behind the answers.
 func (c *Collector) oldest(sheets map[scaling.ModelKey]*modelAnswer) time.Duration {
 	var age time.Duration
 	for _, s := range sheets {
@@ -231,16 +225,15 @@ func (c *Collector) oldest(sheets map[scaling.ModelKey]*modelAnswer) time.Durati
 	return age
 }
 
-// faultLength bounds a sentence of a Snapshot in bytes: it ends up in a
-// condition's message.
+// faultLength limits a sentence of a Snapshot, in bytes: it ends up in a condition's message.
 const faultLength = 512
 
-// sentence returns text on one line, within faultLength.
+// sentence returns text on one line, cut to faultLength.
 func sentence(text string) string {
 	return cut(strings.Join(strings.Fields(text), " "))
 }
 
-// cut returns text within faultLength.
+// cut returns text, or its first faultLength bytes and "..." where it is longer.
 func cut(text string) string {
 	if len(text) > faultLength {
 		return strings.ToValidUTF8(text[:faultLength], "") + "..."
@@ -248,7 +241,7 @@ func cut(text string) string {
 	return text
 }
 
-// questionError names the question that failed.
+// questionError returns err with the name of the question that failed.
 func questionError(ask query.Question, err error) error {
 	return fmt.Errorf("querying %s: %w", ask, err)
 }

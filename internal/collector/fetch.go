@@ -13,20 +13,20 @@ import (
 
 // measurement is the outcome of one fetch.
 type measurement struct {
-	sheets map[scaling.ModelKey]*modelAnswer // of the models of which something is known
+	sheets map[scaling.ModelKey]*modelAnswer // of the models with an answer
 	err    error                             // why it is not complete, nil if it is
 	part   bool                              // only some namespaces were asked about
-	fault  string                            // why nothing is known of the others, "" if something is of all
+	fault  string                            // why the other models have none, "" if all have one
 }
 
-// covers reports whether m is about every model of the fleet.
+// covers reports whether m has an answer for every model of the fleet.
 func (m *measurement) covers(fleet scaling.Fleet) bool {
 	return !slices.ContainsFunc(fleet.Variants, func(v scaling.Variant) bool {
 		return m.sheets[v.Model] == nil
 	})
 }
 
-// reason says why a model has no sheet.
+// reason says why a model has no answer.
 func (m *measurement) reason() string {
 	if m.fault == "" && m.err != nil {
 		return sentence(m.err.Error()) // it shared a fetch for others
@@ -34,7 +34,7 @@ func (m *measurement) reason() string {
 	return m.fault
 }
 
-// answer is what came back for one question.
+// answer is the outcome of one question.
 type answer struct {
 	query.Answer
 	asked bool
@@ -45,8 +45,8 @@ type answer struct {
 // answers holds one answer per question.
 type answers [query.QuestionCount]answer
 
-// at returns the instant that the answers are for, on the source's clock; zero
-// while no answer says.
+// at returns the instant that the answers are for, on the source's clock; zero while no answer has
+// one.
 func (a *answers) at() time.Time {
 	for _, one := range a {
 		if !one.At.IsZero() {
@@ -56,8 +56,8 @@ func (a *answers) at() time.Time {
 	return time.Time{}
 }
 
-// mainRound are the questions that are always asked, those first that take a
-// store longest: the round is over when the last one is.
+// mainRound returns the questions that are always asked, those that take a store longest first: the
+// round ends with the last one.
 func mainRound() []query.Question {
 	return []query.Question{
 		query.AskMeans, query.AskFlow, query.AskGenerating, query.AskQueueLengthPeak, query.AskKVCacheUsagePeak,
@@ -65,12 +65,11 @@ func mainRound() []query.Question {
 	}
 }
 
-// fetch asks for everything and returns what it makes of the answers. The first
-// question is for the source's own now; the instant that it names is that of all
-// others, so that the answers fit each other and a manager whose clock is wrong
-// asks for the right time. The second settles the windows of all others, which are
-// asked once for each window. Of the pages, all are asked for whatever the plan: they
-// say which models have some where another has none.
+// fetch asks all questions of a plan and returns the measurement. The first question is for the
+// source's own now. Its instant is that of all others, so that the answers fit each other and a
+// manager whose clock is wrong asks for the right time. The second determines the windows; the
+// others are asked once for each window. Pages are asked for in all namespaces, whatever the plan:
+// they tell which models have pages where another has none.
 func (c *Collector) fetch(ctx context.Context, e fetchPlan) *measurement {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Budget)
 	defer cancel()
@@ -96,14 +95,13 @@ func (c *Collector) fetch(ctx context.Context, e fetchPlan) *measurement {
 	return m
 }
 
-// mostNamed is how many pods a question names. About more it asks without names:
-// an expression that names thousands takes a store as long as one that names none.
+// mostNamed is the largest number of pods, models or namespaces that a question names. With more it
+// names none: an expression that names thousands takes a store as long as one that names none.
 const mostNamed = 500
 
-// longestNames is how long the names of models of a question may be together, in
-// bytes: 375 of 64. A modelID is any text that a user writes into an object, an
-// expression repeats it up to ninety times, and one of a megabyte would make a
-// question that no store answers.
+// longestNames limits the total length of the names in a question, in bytes: 384 of 64. A modelID
+// is any text that a user writes into an object, and an expression repeats it up to ninety times:
+// one of a megabyte would make a question that no store answers.
 const longestNames = 24 << 10
 
 // percentiles returns the models of the fleet that have a latency objective.
@@ -117,14 +115,14 @@ func (c *Collector) percentiles(fleet scaling.Fleet) []scaling.ModelKey {
 	return models
 }
 
-// ask puts the answers to the given questions into a; each gets the particulars
-// of request. They are asked in their order, as many at a time as may be; one
-// that fails leaves the others alone. It returns when all have ended.
+// ask puts the answers to the questions of round into a, each asked with the parameters of request.
+// It asks them in their order, at most Concurrency at a time, and returns when all have ended; one
+// that fails does not affect the others.
 func (c *Collector) ask(ctx context.Context, a *answers, request query.Request, round ...query.Question) {
 	c.askEach(ctx, a, func(query.Question) query.Request { return request }, round...)
 }
 
-// askEach is ask with particulars of each question.
+// askEach is ask with parameters for each question.
 func (c *Collector) askEach(ctx context.Context, a *answers, request func(query.Question) query.Request, round ...query.Question) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, c.opts.Concurrency)
@@ -142,7 +140,7 @@ func (c *Collector) askEach(ctx context.Context, a *answers, request func(query.
 	}
 }
 
-// observe tells of a question, one at a time.
+// observe reports a question to Options.Observe, one at a time.
 func (c *Collector) observe(name string, took time.Duration, err error) {
 	c.observing.Lock()
 	defer c.observing.Unlock()
@@ -173,7 +171,7 @@ func (c *Collector) askOne(ctx context.Context, ask query.Question, request quer
 	return answer{asked: true, took: took, Answer: got}
 }
 
-// err says that the answers are not complete, nil when they are.
+// err returns why the answers are not complete, nil when they are.
 func (a *answers) err() error {
 	var first error
 	asked, failed := 0, 0
@@ -205,7 +203,7 @@ func (a *answers) failed() questions {
 	return set
 }
 
-// fault says why nothing is known of a round, nil when something is.
+// fault returns why a round has no answer at all, nil when it has one.
 func (a *answers) fault(round []query.Question) error {
 	for _, ask := range round {
 		if a[ask].err == nil {

@@ -33,7 +33,7 @@ func measurable(v float64) float64 {
 	return v
 }
 
-// larger returns the larger number, or the only one.
+// larger returns the larger of two numbers, or the only one where the other is NaN.
 func larger(a, b float64) float64 {
 	switch {
 	case math.IsNaN(a):

@@ -9,16 +9,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// picker is what the endpoint pickers of a model's namespace say of the model.
+// picker is what the endpoint pickers of a model's namespace report about the model.
 type picker struct {
 	page     pageTimes // of the freshest picker with flow control; zero if never seen
 	queue    float64   // requests; NaN where there is no row, garbage where it is no number
 	arrivals float64   // requests/s, likewise
-	// unnamed: requests wait or arrive which may be meant for the model, and
-	// no label says so.
+	// unnamed: requests without a name wait or arrive, and may be meant for the model.
 	unnamed bool
-	// guessed: part of the queue stands under names of no model of the fleet, and
-	// may be another's.
+	// guessed: part of the queue has names of no model of the fleet, and may be meant for another.
 	guessed bool
 }
 
@@ -54,8 +52,7 @@ func (b builders) readPickers(rows []query.Row, limits limits) {
 	strangers := b.strangers(queues)
 	for model, one := range b {
 		p := picker{page: pages[model.Namespace]}
-		// The oldest pickers name no model: with one model in the namespace it can
-		// only be that.
+		// The oldest pickers name no model: the requests are for the only model of the namespace.
 		alone := models[model.Namespace] == 1
 		var unnamed [2]bool
 		p.queue, unnamed[0] = pick(queues, model, alone)
@@ -66,9 +63,9 @@ func (b builders) readPickers(rows []query.Row, limits limits) {
 	}
 }
 
-// strangers returns, per namespace, how many requests wait under names that no
-// model of the fleet bears: of adapters, of aliases, or of models without
-// a variant. Where one of them is no number, nor is the sum.
+// strangers returns, per namespace, how many requests wait under names of no model of the fleet: of
+// adapters, of aliases, or of models without a variant. The sum is no number where one of them is
+// none.
 func (b builders) strangers(queues map[scaling.ModelKey]float64) map[string]float64 {
 	sums := map[string]float64{}
 	for _, key := range slices.SortedFunc(maps.Keys(queues), scaling.ModelKey.Compare) {
@@ -79,10 +76,9 @@ func (b builders) strangers(queues map[scaling.ModelKey]float64) map[string]floa
 	return sums
 }
 
-// meet takes into account how many requests wait under names of no model of the
-// fleet. A model that is alone in its namespace may well be the one that serves
-// them, so they are added to its own. Of several, each that has no queue of its
-// own may be.
+// meet takes into account the requests that wait under names of no model of the fleet. A model
+// alone in its namespace may well serve them, so they are added to its queue. Of several models,
+// each without a queue of its own may serve them.
 func (p *picker) meet(strangers float64, alone bool) {
 	switch {
 	case strangers == 0:
@@ -97,8 +93,8 @@ func (p *picker) meet(strangers float64, alone bool) {
 	}
 }
 
-// pick returns the number of a model, NaN where there is none, and whether a
-// number without a name may be meant for it.
+// pick returns the number of a model, NaN where there is none, and whether a number without a name
+// may be meant for it.
 func pick(of map[scaling.ModelKey]float64, model scaling.ModelKey, alone bool) (v float64, unnamed bool) {
 	anonymous, there := of[scaling.ModelKey{Namespace: model.Namespace}]
 	v, named := of[model]
@@ -112,7 +108,7 @@ func pick(of map[scaling.ModelKey]float64, model scaling.ModelKey, alone bool) (
 	}
 }
 
-// gatewayQueue returns the requests that wait in front of the model.
+// gatewayQueue returns the requests that wait for the model at the gateway.
 func (s *modelAnswer) gatewayQueue(now int64) scaling.Reading {
 	state := s.picker.page.state(now)
 	if s.picker.guessed {
@@ -135,9 +131,9 @@ func (s *modelAnswer) gatewayQueue(now int64) scaling.Reading {
 	}
 }
 
-// atGateway returns an arrival rate that was estimated from the engines, raised
-// to what the endpoint picker counts. Where a picker should know better and
-// cannot be asked, the estimate is a lower bound.
+// atGateway returns the arrival rate at the engines, raised to the rate that the endpoint picker
+// counts. Where a picker exists and does not tell its rate, the rate at the engines is a lower
+// bound.
 func (s *modelAnswer) atGateway(engines scaling.Reading, now int64) scaling.Reading {
 	state := s.picker.page.state(now)
 	if s.picker.guessed {

@@ -17,20 +17,20 @@ type edge struct {
 	text string // as the source has it
 }
 
-// layout is which buckets the histograms of a model have, each sorted.
+// layout lists the buckets of a model's histograms, each list sorted.
 type layout struct{ ttft, itl, requestITL []edge }
 
 const (
-	// wholeAgain is how soon all buckets are asked for again because the layouts of some
-	// models are not known: those have no histogram until then, and all others cost a
-	// store several times as much in such a question.
+	// wholeAgain is the least time between two questions for all buckets, asked because the layouts
+	// of some models are unknown. Those have no histogram until then; such a question costs a store
+	// several times as much.
 	wholeAgain = 5 * time.Minute
-	// mostEdges is how many bounds a question names: with more, all are asked for.
+	// mostEdges is the largest number of bounds that a question names: with more, it asks for all.
 	mostEdges = 64
 )
 
-// around returns the texts of the bounds on both sides of an objective [ms], of which
-// the upper one may be the objective itself. None without an objective.
+// around returns the texts of the bounds on both sides of an objective [ms]; the upper one may be
+// the objective itself. None without an objective.
 func around(edges []edge, ms float64) []string {
 	if ms <= 0 {
 		return nil
@@ -46,7 +46,7 @@ func around(edges []edge, ms float64) []string {
 	return out
 }
 
-// around returns the texts of the bounds around an objective, of all histograms.
+// around returns the texts of the bounds around an objective, in all histograms.
 func (l *layout) around(o scaling.Objective) []string {
 	if l == nil {
 		return nil
@@ -54,8 +54,8 @@ func (l *layout) around(o scaling.Objective) []string {
 	return slices.Concat(around(l.ttft, o.TTFT), around(l.itl, o.ITL), around(l.requestITL, o.ITL))
 }
 
-// complete reports whether what is there of the histograms of a model has the buckets
-// around its objective.
+// complete reports whether the histograms of a model, as far as it has any, have the buckets around
+// its objective.
 func (l *layout) complete(s *modelAnswer, o scaling.Objective) bool {
 	if l == nil {
 		l = &layout{}
@@ -63,8 +63,7 @@ func (l *layout) complete(s *modelAnswer, o scaling.Objective) bool {
 	return whole(s.ttft, l.ttft, o.TTFT) && whole(s.itl, l.itl, o.ITL) && whole(s.requestITL, l.requestITL, o.ITL)
 }
 
-// whole reports whether a histogram that is there has those of its buckets that are
-// around an objective.
+// whole reports whether a histogram has its buckets around an objective; true for an absent one.
 func whole(h scaling.Histogram, edges []edge, ms float64) bool {
 	if h.State == scaling.Absent || ms <= 0 {
 		return true
@@ -92,8 +91,9 @@ func (l layout) equal(o layout) bool {
 	return slices.Equal(l.ttft, o.ttft) && slices.Equal(l.itl, o.itl) && slices.Equal(l.requestITL, o.requestITL)
 }
 
-// edges returns the bounds to ask for: those around the objectives of the models, and
-// none, which is all, where that is not known of one and was not asked lately.
+// edges returns the bounds to ask for: those around the objectives of the models. It returns none,
+// which asks for all, where a layout is unknown and all were not asked for lately, where the bounds
+// are too many, or where the source does not write them.
 func (c *Collector) edges(models []scaling.ModelKey) []string {
 	if c.opts.Objective == nil {
 		return nil
@@ -116,9 +116,9 @@ func (c *Collector) edges(models []scaling.ModelKey) []string {
 	return all
 }
 
-// learn takes over the layouts of the models from an answer with all buckets. From one with
-// those asked for it takes back the histograms that lack some: their engines have other
-// buckets than before.
+// learn takes over the layouts of the models from an answer with all buckets. In an answer with the
+// asked buckets it drops the histograms of models that lack some: their engines have other buckets
+// than before.
 func (c *Collector) learn(models []scaling.ModelKey, b builders, rows []query.Row, asked []string) {
 	if c.opts.Objective == nil {
 		return

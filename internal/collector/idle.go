@@ -11,42 +11,41 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// IdleTracker knows for how long each model has been without a request
-// (scaling.Recent). It looks at every fetch, and asks the source for the time
-// before: of a model that is idle once, and again after a gap. Run asks, beside
-// the fetches, which never wait for it; until there is an answer the time before is
-// not known. One fetch has at most as much asked as takes a store a second, however
-// many models are idle; the others are asked about after the next.
+// IdleTracker knows for how long each model has been without a request (scaling.Recent). It
+// examines every fetch, and asks the source about the time before: once about a model that is idle,
+// and again after a gap. Run asks, beside the fetches, which never wait for it; until the answer
+// comes the time before is unknown. One fetch leads to questions of about a second of a store's
+// time at most, however many models are idle; the other models have their turn after the next
+// fetch.
 //
-// The zero value is not usable; NewQuiet returns one. It outlives the Collectors
-// that it is given to (Options.Idle), one at a time, and is safe for concurrent
-// use. A nil *IdleTracker knows nothing and asks nothing.
+// The zero value is not usable; NewIdleTracker returns one. It outlives the Collectors that use it
+// (Options.Idle), one at a time, and is safe for concurrent use. A nil *IdleTracker knows nothing
+// and asks nothing.
 type IdleTracker struct {
 	retention func(scaling.ModelKey) time.Duration
 	inquiries chan inquiry
-	pending   sync.WaitGroup // what was offered and is not yet answered
+	pending   sync.WaitGroup // inquiries that were offered and are not yet answered
 
 	mu     sync.Mutex
 	models map[scaling.ModelKey]*idleModel
-	room   float64 // how much may be asked in one inquiry [samples]
+	room   float64 // cost limit of one inquiry [samples]
 }
 
-// idleModel is what is known of the time without requests of a model.
+// idleModel is what is known of the idle time of a model.
 type idleModel struct {
 	scaling.Activity
 	before scaling.Recent // the latest answer of the source, zero if there is none
-	asked  time.Time      // when it was last asked, zero if never
-	active bool           // it was asked, and the model was not quiet for all of the span
+	asked  time.Time      // when the source was last asked about it, zero if never
+	active bool           // by the latest answer it was not idle for the whole span
 }
 
-// NewIdleTracker returns an IdleTracker that knows nothing yet. retention returns for how long
-// a model has to be known to be quiet for that to matter, 0 if it never does.
+// NewIdleTracker returns an IdleTracker that knows nothing yet. retention returns for how long a
+// model must be idle for that to matter, 0 if it never does.
 func NewIdleTracker(retention func(scaling.ModelKey) time.Duration) *IdleTracker {
 	return &IdleTracker{retention: retention, inquiries: make(chan inquiry), models: map[scaling.ModelKey]*idleModel{}, room: mostRoom}
 }
 
-// recent returns what is known of the quiet of a model that was idle at the last
-// fetch, else the zero value.
+// recent returns the idle time of a model that was idle at the last fetch, else the zero value.
 func (q *IdleTracker) recent(model scaling.ModelKey) scaling.Recent {
 	if q == nil {
 		return scaling.Recent{}
@@ -59,8 +58,7 @@ func (q *IdleTracker) recent(model scaling.ModelKey) scaling.Recent {
 	return scaling.Recent{}
 }
 
-// look takes over what a fetch shows of models, and forgets those that are not in the
-// fleet any more.
+// look takes over the snapshots of a fetch, and forgets models that are no longer in the fleet.
 func (q *IdleTracker) look(fleet []scaling.ModelVariants, snapshots []scaling.Snapshot) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -82,9 +80,8 @@ func (q *IdleTracker) look(fleet []scaling.ModelVariants, snapshots []scaling.Sn
 	q.models = there
 }
 
-// span returns how far back before now the source is to be asked, 0 for not at
-// all: the model is not idle, or it is known how its quiet began and a look now
-// reaches back to the last one.
+// span returns how far back before now the source must be asked. It is 0 where the model is not
+// idle, and where it is known since when it is idle and the window reaches back to the last fetch.
 func (r *idleModel) span(now time.Time, window, retention time.Duration) time.Duration {
 	if r.Life != scaling.LifeIdle || r.IdleSince.IsZero() {
 		return 0
@@ -100,8 +97,8 @@ func (r *idleModel) span(now time.Time, window, retention time.Duration) time.Du
 	return r.Recall(now, retention)
 }
 
-// wanting returns the models to ask about, those first that were not asked about
-// for longest. window returns that of a namespace.
+// wanting returns the models to ask about, those that were not asked about for longest first.
+// window returns the window of a namespace.
 func (q *IdleTracker) wanting(now time.Time, window func(namespace string) time.Duration) []idler {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,8 +113,7 @@ func (q *IdleTracker) wanting(now time.Time, window func(namespace string) time.
 	return all
 }
 
-// offer hands an inquiry to Run, unless that is still busy with another: the next
-// fetch has one too.
+// offer hands an inquiry to Run, and drops it while Run is busy: the next fetch offers another.
 func (q *IdleTracker) offer(i inquiry) {
 	if len(i.of) == 0 {
 		return
@@ -130,11 +126,11 @@ func (q *IdleTracker) offer(i inquiry) {
 	}
 }
 
-// Wait returns once what the last fetch had asked is answered. It is for those who
-// set the clocks, and to which no time passes between two fetches.
+// Wait returns when the inquiry of the last fetch is answered. It is for callers that set the
+// clocks, for which no time passes between two fetches.
 func (q *IdleTracker) Wait() { q.pending.Wait() }
 
-// Run asks what the fetches have to ask, until ctx ends.
+// Run asks the inquiries of the fetches until ctx ends.
 func (q *IdleTracker) Run(ctx context.Context) error {
 	for {
 		select {
@@ -147,8 +143,8 @@ func (q *IdleTracker) Run(ctx context.Context) error {
 	}
 }
 
-// pursue asks about as many models as there is room for: which were quiet
-// throughout, as most are that are idle, and of the others since when.
+// pursue asks about as many models as there is room for: first which were idle throughout, as most
+// idle models are, then since when the others are idle.
 func (q *IdleTracker) pursue(ctx context.Context, i inquiry) {
 	var whole, parts []idler
 	for _, m := range i.of {
@@ -167,8 +163,7 @@ func (q *IdleTracker) pursue(ctx context.Context, i inquiry) {
 	}
 }
 
-// put asks about some models with one span, and returns those that were not quiet
-// for the whole of it.
+// put asks about models with one span, and returns those that were not idle for the whole span.
 func (q *IdleTracker) put(ctx context.Context, i inquiry, batch []idler, whole bool) []idler {
 	if ctx.Err() != nil {
 		return nil
@@ -190,7 +185,7 @@ func (q *IdleTracker) put(ctx context.Context, i inquiry, batch []idler, whole b
 	return q.answered(i, batch, whole, got, since)
 }
 
-// answered takes over an answer, and returns the models that it leaves out.
+// answered takes over an answer, and returns the models that a whole answer leaves out.
 func (q *IdleTracker) answered(i inquiry, batch []idler, whole bool, got answer, since map[scaling.ModelKey]time.Time) (rest []idler) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -212,21 +207,21 @@ func (q *IdleTracker) answered(i inquiry, batch []idler, whole bool, got answer,
 		case whole && got.err == nil:
 			r.active = true
 			rest = append(rest, m)
-			continue // it is its turn until it was asked about
+			continue // it keeps its turn until asked since when it is idle
 		}
 		r.asked = i.at
 	}
 	return rest
 }
 
-// size returns how much may be asked in one inquiry.
+// size returns the cost limit of one inquiry, in samples.
 func (q *IdleTracker) size() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.room
 }
 
-// look shows the IdleTracker what a fetch brought.
+// look shows the IdleTracker the answers of a fetch.
 func (c *Collector) look(e fetchPlan, pods podIndex, sheets map[scaling.ModelKey]*modelAnswer) {
 	if c.opts.Idle == nil {
 		return

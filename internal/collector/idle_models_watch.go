@@ -14,36 +14,35 @@ import (
 )
 
 const (
-	// sightLasts is for how long a queue that was seen counts: until the fetch
-	// of everything else has seen it too.
+	// sightLasts is for how long a queue that the Gate saw counts: until the next fetch has seen it
+	// too.
 	sightLasts = 30 * time.Second
-	// wakesApart is the least time between two cycles that are asked for because
-	// of the same queue: one that wakes no variant (the variants are paused, no node has
-	// room) is not reported.
+	// wakesApart is the least time between two cycles for the same queue. Without it a queue that
+	// wakes no variant (the variants are paused, no node has room) would ask for a cycle at every
+	// look.
 	wakesApart = 15 * time.Second
 )
 
 // Sleeper is a model of the last cycle.
 type Sleeper struct {
 	Model scaling.ModelKey
-	// Idle is true while no replica of it is Ready: requests wait at the gateway
-	// and nowhere else.
+	// Idle is true while no replica of it is Ready: its requests wait at the gateway alone.
 	Idle bool
-	// Ordered is true if it was decided to have a replica.
+	// Ordered is true if the last decision gives it a replica.
 	Ordered bool
 }
 
-// Gate looks for requests that wait at the gateway for models without a Ready
-// replica, more often than anything else is measured. It wakes a cycle for one that
-// was decided to have none, and tells a Collector what it saw (Options.Waiting). The
-// fields up to Wake are required. It is safe for concurrent use.
+// Gate looks for requests that wait at the gateway for models without a Ready replica, more often
+// than anything else is measured. It wakes a cycle for a model whose decision is no replica, and
+// reports the queues to a Collector (Options.Waiting). The fields up to Wake are required. It is
+// safe for concurrent use.
 type Gate struct {
 	// Source answers query.AskGateway from memory, at once.
 	Source Source
 	Clock  clock.PassiveClock
 	// Models returns the models of the last cycle.
 	Models func() []Sleeper
-	// Wake asks for a cycle because of a reason. It does not block.
+	// Wake asks for a cycle and says why. It does not block.
 	Wake func(reason string)
 
 	mu    sync.Mutex
@@ -57,8 +56,7 @@ type sight struct {
 	at       time.Time
 }
 
-// Waiting returns how many requests were last seen to wait for a model, 0 if none
-// were lately.
+// Waiting returns how many requests were last seen to wait for a model, 0 without a recent sight.
 func (g *Gate) Waiting(model scaling.ModelKey) float64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -68,7 +66,7 @@ func (g *Gate) Waiting(model scaling.ModelKey) float64 {
 	return 0
 }
 
-// Look looks once. A source that has no answer leaves what was seen as it is.
+// Look looks once. While the source has no answer, earlier sights stay.
 func (g *Gate) Look(ctx context.Context) {
 	models := g.Models()
 	sheets, idle := builders{}, false
@@ -92,8 +90,8 @@ func (g *Gate) Look(ctx context.Context) {
 	}
 }
 
-// forgetServed forgets what waited for models that have a Ready replica by now: the queue
-// went there, and the gate no longer looks.
+// forgetServed forgets the queues of models that have a Ready replica by now: the queue went there,
+// and the gate no longer looks.
 func (g *Gate) forgetServed(models []Sleeper) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,7 +103,7 @@ func (g *Gate) forgetServed(models []Sleeper) {
 	}
 }
 
-// note takes over what waits for a model, and wakes a cycle for it.
+// note takes over the queue of a model, and wakes a cycle for it.
 func (g *Gate) note(m Sleeper, requests float64) {
 	if math.IsNaN(requests) || requests < 0 {
 		requests = 0
@@ -131,8 +129,7 @@ func (g *Gate) note(m Sleeper, requests float64) {
 	}
 }
 
-// atGate puts a queue that was seen at the gateway into a snapshot that does not
-// show as many.
+// atGate puts a queue that the Gate saw into a snapshot that shows a shorter one.
 func (c *Collector) atGate(snap *scaling.Snapshot) {
 	if c.opts.Waiting == nil {
 		return

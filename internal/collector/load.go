@@ -10,14 +10,14 @@ import (
 // row is the value of one quantity, and whether there is one.
 type row struct {
 	value    float64 // NaN where there is none
-	answered bool    // the question was
+	answered bool    // the question was answered
 }
 
 // found reports whether the answer had a row.
 func (r row) found() bool { return r.answered && !math.IsNaN(r.value) }
 
-// reading returns the value in the state of its page. On a Stale page a value
-// that is missing is Stale too: it was there, and is out of reach.
+// reading returns the value with the freshness of its page. A value that a Stale page lacks is
+// Stale too: it existed, and is out of reach.
 func (r row) reading(page scaling.Freshness) scaling.Reading {
 	switch {
 	case !r.answered || page == scaling.Absent:
@@ -31,8 +31,8 @@ func (r row) reading(page scaling.Freshness) scaling.Reading {
 	}
 }
 
-// mean returns the reading of a mean; none says that there is nothing of which
-// it could be one.
+// mean returns the reading of a mean: NotApplicable where a Fresh page lacks it and none says that
+// there was nothing to take a mean of.
 func (r row) mean(page scaling.Freshness, none bool) scaling.Reading {
 	if r.answered && !r.found() && page == scaling.Fresh && none {
 		return scaling.Reading{State: scaling.NotApplicable}
@@ -54,9 +54,9 @@ func (s *modelAnswer) flow(q query.Quantity) row {
 	return row{value: *s.flows.of(q), answered: !s.survey.failed.has(ask)}
 }
 
-// load returns what the model is asked to do, given the pages of its live pods. Where rates are
-// mixed, they add up the differences between pods: they are not known, nor are histograms, and
-// means are Aging at best.
+// load returns the load of the model, given the pages of its live pods. Where mixed, rates are the
+// differences between pods added up: rates and histograms are unknown then, and means Aging at
+// best.
 func (s *modelAnswer) load(pages *coverage, now int64, mixed bool) scaling.Load {
 	page, completions := pages.freshness(), s.completions(pages)
 	histograms := page
@@ -74,7 +74,7 @@ func (s *modelAnswer) load(pages *coverage, now int64, mixed bool) scaling.Load 
 		TTFTBuckets:  s.buckets(s.ttft, histograms, none),
 	}
 	if s.percentiles {
-		// An engine whose prefix cache is off or was not asked has no such number.
+		// An engine whose prefix cache is off or had no lookup has no such number.
 		load.PrefixHits = s.flow(query.PrefixHits).mean(page, true)
 	}
 	// Answers of one token have no gap between tokens.
@@ -85,13 +85,12 @@ func (s *modelAnswer) load(pages *coverage, now int64, mixed bool) scaling.Load 
 	return load
 }
 
-// completions returns the rate at which requests finish. A counter that is
-// missing from the page of every Ready pod, each just scraped, has counted
-// nothing, if the store is old enough to compare two scrapes: the growth of the
-// gauges shows that.
+// completions returns the rate at which requests finish. A counter that the Fresh page of every
+// Ready pod lacks has counted nothing, if the store is old enough to compare two scrapes: it is
+// where the growth of the gauges is known.
 func (s *modelAnswer) completions(pages *coverage) scaling.Reading {
 	if s.twofold != "" {
-		return scaling.Reading{} // it counts some pods twice, and others not
+		return scaling.Reading{} // it counts some pods twice
 	}
 	r := s.flow(query.Completions)
 	if r.answered && !r.found() && pages.complete() && s.flow(query.InFlightGrowth).found() {
@@ -100,7 +99,7 @@ func (s *modelAnswer) completions(pages *coverage) scaling.Reading {
 	return r.reading(pages.freshness())
 }
 
-// arrivals returns the arrival rate as the engines show it.
+// arrivals returns the arrival rate at the engines.
 func (s *modelAnswer) arrivals(completions scaling.Reading) scaling.Reading {
 	if !completions.Known() {
 		return completions
@@ -112,7 +111,7 @@ func (s *modelAnswer) arrivals(completions scaling.Reading) scaling.Reading {
 	return scaling.Measured(completions.Value+max(growth.value, 0), completions.State)
 }
 
-// buckets returns a histogram in the state of its page.
+// buckets returns a histogram with the freshness of its page; none is as for mean.
 func (s *modelAnswer) buckets(h scaling.Histogram, page scaling.Freshness, none bool) scaling.Histogram {
 	if !s.percentiles {
 		return scaling.Histogram{State: scaling.NotApplicable}

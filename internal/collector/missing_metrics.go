@@ -10,12 +10,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// maxSeen bounds the list of models in Snapshot.SeenModels: it ends up in a
-// condition's message.
+// maxSeen limits the list of models in Snapshot.SeenModels: it ends up in a condition's message.
 const maxSeen = 10
 
-// pageFault is why a page joins nothing, in the order in which it is worth
-// telling.
+// pageFault is why a page joins no pod, the fault most worth reporting first.
 type pageFault uint8
 
 const (
@@ -31,23 +29,22 @@ type stray struct {
 	row   query.Row
 }
 
-// compare orders strays by what is worth telling first.
+// compare orders strays, the most worth reporting first.
 func (s stray) compare(o stray) int {
 	return cmp.Or(cmp.Compare(s.fault, o.fault), strings.Compare(s.row.Pod, o.row.Pod), strings.Compare(s.row.Job, o.row.Job), strings.Compare(s.row.Witness, o.row.Witness))
 }
 
-// absence gathers which models have pages, and whose those are.
+// absence records which models have pages, and whether these join live pods.
 type absence struct {
 	pods    podIndex
 	byID    map[string][]scaling.ModelKey // the models of the fleet
 	carried map[scaling.ModelKey]bool     // a page names the model
-	joined  map[scaling.ModelKey]bool     // a page of a live pod does
-	strays  map[scaling.ModelKey]stray    // the one that is worth telling
+	joined  map[scaling.ModelKey]bool     // a page of a live pod names the model
+	strays  map[scaling.ModelKey]stray    // the most worth reporting
 }
 
-// explainAbsence says, of every model without the page of a live pod, what there
-// is in its place: pages of it that join nothing, or the models that do have
-// pages.
+// explainAbsence records, for every model without the page of a live pod, what the source has
+// instead: pages of the model that join no pod, or the models that do have pages.
 func explainAbsence(all builders, pods podIndex, pages []query.Row) {
 	a := absence{
 		pods: pods, byID: map[string][]scaling.ModelKey{}, carried: map[scaling.ModelKey]bool{},
@@ -73,8 +70,7 @@ func explainAbsence(all builders, pods podIndex, pages []query.Row) {
 	}
 }
 
-// read takes over one page. A page of a model that no variant serves ends up
-// with a model that no caller asks about.
+// read takes over one page. It may record models without a variant, which is harmless.
 func (a *absence) read(row query.Row) {
 	model := scaling.ModelKey{Namespace: row.Namespace, ID: row.Model}
 	a.carried[model] = true
@@ -95,7 +91,7 @@ func (a *absence) read(row query.Row) {
 	}
 }
 
-// note keeps what is worth telling of a model.
+// note keeps the stray of a model that is most worth reporting.
 func (a *absence) note(model scaling.ModelKey, s stray) {
 	if before, ok := a.strays[model]; !ok || s.compare(before) < 0 {
 		a.strays[model] = s
@@ -132,7 +128,7 @@ func (s stray) String() string {
 	}
 }
 
-// sortedModels returns every model that has a name, sorted.
+// sortedModels returns the models that have an ID, sorted.
 func sortedModels(carried map[scaling.ModelKey]bool) []scaling.ModelKey {
 	models := make([]scaling.ModelKey, 0, len(carried))
 	for model := range carried {
@@ -144,8 +140,8 @@ func sortedModels(carried map[scaling.ModelKey]bool) []scaling.ModelKey {
 	return models
 }
 
-// seenInstead returns what the source carries in place of a model: the model
-// names of the namespace, else those of the cluster with their namespaces.
+// seenInstead returns the models that the source has in place of a model: the names of those in the
+// namespace, else of those in the cluster with their namespaces; foreign is true for the latter.
 func seenInstead(carried []scaling.ModelKey, model scaling.ModelKey) (names []string, foreign bool) {
 	var here, elsewhere []string
 	for _, key := range carried {

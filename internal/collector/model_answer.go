@@ -11,19 +11,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// sheet is what one fetch says of one model, whichever of its pods live. It is
-// never modified once it is built, and small: it is what the cache keeps.
+// modelAnswer is what one fetch returned about one model, before it is joined with the live pods.
+// It is never modified once it is built, and small: the cache keeps it.
 type modelAnswer struct {
 	survey *survey
 	pods   []podRow // sorted by name
 	ranked bool     // some names carry the rank of an engine
 	flows  flows
 	picker picker
-	// The histograms have no State: that is the page's, when they are read.
+	// The histograms have no freshness of their own: they get that of the page when they are read.
 	ttft, itl, requestITL scaling.Histogram
-	percentiles           bool            // they were asked for
+	percentiles           bool            // the histograms were asked for
 	seen                  []string        // the models that have pages, where this one has none
-	elsewhere             bool            // those are of other namespaces
+	elsewhere             bool            // the models of seen are of other namespaces
 	unjoined              string          // why pages that name the model belong to none of its pods
 	twofold               string          // a pod whose rates count twice, "" for none: see builders.readNames
 	shared                []sharedAddress // sorted
@@ -34,12 +34,12 @@ var _ cache.Value = (*modelAnswer)(nil)
 // complete reports whether every question about the model was answered.
 func (s *modelAnswer) complete() bool { return s.survey.failed == 0 }
 
-// survey is what the sheets of one fetch and namespace have in common.
+// survey is what the model answers of one fetch and namespace have in common.
 type survey struct {
 	at     time.Time // of the answers, on the source's clock
-	asked  time.Time // when the fetch began, on the manager's
+	asked  time.Time // when the fetch began, on the manager's clock
 	window time.Duration
-	grace  time.Duration // for which a pod may be Ready before it must have a page
+	grace  time.Duration // how long a pod may be Ready before it must have a page
 	failed questions
 }
 
@@ -52,18 +52,18 @@ func (s questions) with(ask query.Question) questions { return s | 1<<ask }
 // has reports whether ask is in the set.
 func (s questions) has(ask query.Question) bool { return s&(1<<ask) != 0 }
 
-// now returns the present instant of the source's clock [ms], given that of the
-// manager's.
+// now returns the present instant of the source's clock [ms], given that of the manager's clock.
 func (s *survey) now(manager time.Time) int64 {
 	return s.at.UnixMilli() + max(manager.Sub(s.asked), 0).Milliseconds()
 }
 
-// shown returns an instant of the source's clock [ms] on that of the manager.
+// shown returns an instant of the source's clock [ms] on the manager's clock.
 func (s *survey) shown(at int64) time.Time {
 	return time.UnixMilli(at).Add(s.asked.Sub(s.at).Truncate(time.Millisecond)).UTC()
 }
 
-// lag returns how far the source's clock is behind the manager's, in whole minutes: 0 below one.
+// lag returns how far the source's clock is behind the manager's, in whole minutes; 0 below one
+// minute.
 func (s *survey) lag() time.Duration {
 	if s.at.IsZero() || s.asked.IsZero() {
 		return 0
@@ -77,19 +77,19 @@ const (
 	gauges     = query.Started - firstGauge + 1
 )
 
-// podRow is what the source says of one name of a pod.
+// podRow is what the source reports under one name of a pod.
 type podRow struct {
 	name   string
 	page   pageTimes
 	gauges [gauges]float64 // NaN where there is none
 	held   float64         // requests, NaN for a pod that cannot be stuck
 	stuck  stuckness
-	// generates: it generated tokens within the span of quiet.
+	// generates: it generated tokens within the StuckSpan.
 	generates bool
 	labels    podLabels
 }
 
-// podLabels are the labels in which pages name a pod.
+// podLabels is the set of labels in which pages name a pod.
 type podLabels uint8
 
 const (
@@ -106,8 +106,7 @@ const (
 	sick
 )
 
-// newPodRow returns a row without numbers. It has its own copy of the name, which
-// may be part of a long answer.
+// newPodRow returns a row without numbers. It copies the name, which may be part of a long answer.
 func newPodRow(name string) podRow {
 	p := podRow{name: strings.Clone(name), held: math.NaN()}
 	for i := range p.gauges {
@@ -125,12 +124,11 @@ const (
 	flowCount = query.PrefixHits - firstFlow + 1
 )
 
-// flows are the rates and means of a model: NaN where there is no row, garbage
-// where the row has no number in it.
+// flows are the rates and means of a model: NaN without a row, garbage where the row has no number.
 type flows [flowCount]float64
 
-// garbage stands for something that was there and is no number. It is less than
-// any number, so that a number beside it counts.
+// garbage stands for a value that is no number. It is less than any number, so that a number beside
+// it counts.
 var garbage = math.Inf(-1)
 
 // newFlows returns flows without rows.

@@ -12,54 +12,48 @@ import (
 type Options struct {
 	// Concurrency is how many questions may be under way at once. 0 means 6.
 	Concurrency int
-	// QueryTimeout bounds one question, with what the Source tries again. 0 means
-	// 10s.
+	// QueryTimeout limits one question, with the retries of the Source. 0 means 10s.
 	QueryTimeout time.Duration
-	// Budget bounds a collection with all of its questions. 0 means 30s.
+	// Budget limits a collection with all of its questions. 0 means 30s.
 	Budget time.Duration
-	// Limits are the least ages for Fresh and Aging. A limit of 0 means that of
-	// DefaultLimits.
+	// Limits are the least ages for Fresh and Aging. A limit of 0 means that of DefaultLimits.
 	Limits Limits
-	// Backend is what snapshots say of where their readings come from.
+	// Backend is the source of readings that snapshots name.
 	Backend scaling.Backend
 	// Namespaces restricts every question. Empty means the whole cluster.
 	Namespaces []string
-	// Percentiles says which models have a latency objective: only their
-	// histograms are asked for. Nil means none.
+	// Percentiles reports whether a model has a latency objective: only then its histograms are
+	// asked for. Nil means never.
 	Percentiles func(scaling.ModelKey) bool
-	// Objective returns the objective of such a model: of its histograms only the
-	// buckets around it are asked for, once it is known which there are. Nil means that
-	// all are.
+	// Objective returns the objective of such a model: of its histograms only the buckets around it
+	// are asked for, once the buckets are known. Nil means all buckets.
 	Objective func(scaling.ModelKey) scaling.Objective
-	// Idle is told of every fetch, and tells since when models show no request. Nil
-	// means that snapshots do not say it.
+	// Idle follows every fetch, and tells since when models show no request. Nil means that
+	// snapshots do not tell it.
 	Idle *IdleTracker
-	// Waiting returns how many requests were seen to wait at the gateway for a model
-	// by the Gate, which looks there more often; 0 for none. Nil: there is no Gate.
+	// Waiting returns how many requests for a model the Gate saw at the gateway, where it looks
+	// more often; 0 for none. Nil means that there is no Gate.
 	Waiting func(scaling.ModelKey) float64
 	// Cache keeps complete measurements. Nil means cache.NoOp.
 	Cache cache.Cache
-	// TTL says for how long, and so how much longer pages count as Fresh. Nil
+	// TTL decides how long measurements are kept. Pages count as Fresh for as much longer. Nil
 	// means cache.DefaultTTL; without a cache it has no effect.
 	TTL cache.Lifetime
-	// RefreshInterval is how often Refresh is called: it fetches what would not
-	// live until the next call has fetched, an interval later. 0 means 15s.
+	// RefreshInterval is how often Refresh is called: it fetches entries that would expire before
+	// the next call has fetched, an interval later. 0 means 15s.
 	RefreshInterval time.Duration
-	// Observe is told of every question after it ended: its name, how long it took
-	// and its error. One call at a time, in the order of the catalogue within each
-	// round of questions; those of Idle come in between. Nil ignores them.
+	// Observe is called after every question with its name, its duration and its error. One call at
+	// a time, in the order of the catalogue within each round of questions; those of Idle come in
+	// between. Nil ignores them.
 	Observe func(name string, took time.Duration, err error)
-	// ObserveFetch is told of every fetch after it ended, for every caller: how
-	// long it took, and the error because of which it is not kept. One call at a
-	// time. Nil ignores them.
+	// ObserveFetch is called after every fetch, for every caller, with its duration and the error
+	// because of which it is not kept. One call at a time. Nil ignores them.
 	ObserveFetch func(took time.Duration, err error)
-	// ObserveCache is told of every Collect: for how many models there was a live
-	// entry and for how many there was none. It may be called side by side. Nil
-	// ignores them.
+	// ObserveCache is called at every Collect with the numbers of models that had a live entry and
+	// that had none. Calls may be concurrent. Nil ignores them.
 	ObserveCache func(hits, misses int)
-	// ObserveCrowding is told of every complete fetch whose models the cache has
-	// not enough room for: how many there are. One call at a time. Nil
-	// ignores them.
+	// ObserveCrowding is called after every complete fetch of more models than the cache has room
+	// for, with their number. One call at a time. Nil ignores them.
 	ObserveCrowding func(models int)
 }
 

@@ -12,12 +12,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// sharedAddress identifies series that several pods write in turn: each scrape of an address
-// of a Service reaches another pod, or several pods are stored under one instance.
+// sharedAddress identifies series that several pods write in turn: each scrape of the address of a
+// Service reaches another pod, or several pods are stored under one instance.
 type sharedAddress struct {
-	pod           string // that the series name, "" for none
+	pod           string // the pod that the series name, "" for none
 	job, instance string
-	nowhere       bool // the series have no namespace, so the rates of no model contain them
+	nowhere       bool // the series have no namespace, so no model's rates contain them
 }
 
 func (a sharedAddress) compare(o sharedAddress) int {
@@ -36,8 +36,8 @@ func (a sharedAddress) String() string {
 		"Scrape every pod at its own address, with a PodMonitor or through a headless Service, and store the label pod", strings.Join(labels, ","))
 }
 
-// longestLabel bounds a label's value in a sentence, in bytes, so that what to change is
-// within faultLength.
+// longestLabel limits a label's value in a sentence, in bytes, so that the remedy is within
+// faultLength.
 const longestLabel = 72
 
 func cutLabel(value string) string {
@@ -47,7 +47,7 @@ func cutLabel(value string) string {
 	return value
 }
 
-// readShared takes over which series several pods write in turn.
+// readShared takes over the addresses of series that several pods write in turn.
 func (b builders) readShared(rows []query.Row) {
 	add := func(one *builder, a sharedAddress) {
 		a.pod, a.job, a.instance = strings.Clone(a.pod), strings.Clone(a.job), strings.Clone(a.instance)
@@ -76,18 +76,18 @@ func (b builders) readShared(rows []query.Row) {
 	}
 }
 
-// mixture is what the series that several pods write in turn do to one Snapshot.
+// mixture is the effect of shared addresses on one Snapshot.
 type mixture struct {
-	pods  map[string]bool // live pods of the model that they name
-	rates bool            // the rates of the model contain them
-	told  string          // the first of these in words, "" for none
-	// nowhere is the first of those without a namespace in words. They explain why a model has
-	// no readings, and do nothing to the readings of one that has some.
+	pods  map[string]bool // live pods of the model that the series name
+	rates bool            // the rates of the model contain the series
+	told  string          // the first such address in words, "" for none
+	// nowhere is the first address without a namespace, in words. It explains why a model has no
+	// readings, and does not affect existing readings.
 	nowhere string
 }
 
-// mixture returns which of the shared addresses matter now: those of live pods, and those of no
-// pod at all that still have a page.
+// mixture returns the effect of the shared addresses that matter now: those of live pods of the
+// model, and any others that still have a page.
 func (s *modelAnswer) mixture(model scaling.ModelKey, pods podIndex, instant int64) mixture {
 	var m mixture
 	for _, a := range s.shared {
@@ -112,7 +112,7 @@ func (s *modelAnswer) mixture(model scaling.ModelKey, pods podIndex, instant int
 	return m
 }
 
-// pageOf returns the page of a pod by its name in the source.
+// pageOf returns the page of a pod by its name in the source; the zero value for none.
 func (s *modelAnswer) pageOf(name string) pageTimes {
 	at, ok := slices.BinarySearchFunc(s.pods, name, func(p podRow, name string) int { return strings.Compare(p.name, name) })
 	if !ok {
@@ -121,9 +121,9 @@ func (s *modelAnswer) pageOf(name string) pageTimes {
 	return s.pods[at].page
 }
 
-// firstRanks returns, in words, a pod of the model of whose data-parallel ranks the source has
-// fewer than there are, "" where there is none. An endpoint picker keeps of a metric the series of
-// one rank of a page. named is how many ranks of a pod the source names as pods of their own.
+// firstRanks names, in words, a pod of the model with more data-parallel ranks than the source has;
+// "" for none. An endpoint picker keeps one rank's series of a metric from each page. named is how
+// many ranks of each pod the source names as pods of their own.
 func firstRanks(model scaling.ModelVariants, pods podIndex, named map[string]int) string {
 	ranks := map[scaling.VariantKey]int{}
 	for _, v := range model.Variants {
@@ -143,8 +143,8 @@ func firstRanks(model scaling.ModelVariants, pods podIndex, named map[string]int
 		"Set COLLECTOR_BACKEND to prometheus or pods, or give every rank a port of its own among the targetPorts of the InferencePool", of, first))
 }
 
-// lostRank says in words which data-parallel rank of the i-th pod has no page any more, or is missing
-// between others, while the source names ranks of it as pods of their own; "" for none.
+// lostRank names, in words, a data-parallel rank of the i-th pod that no longer has a page, or is
+// missing between others, while the source names other ranks as pods of their own; "" for none.
 func (s *modelAnswer) lostRank(pods podIndex, i int, instant int64) string {
 	if !s.ranked {
 		return ""
@@ -165,7 +165,7 @@ func (s *modelAnswer) lostRank(pods podIndex, i int, instant int64) string {
 		}
 	}
 	if len(alive) == 0 {
-		return "" // the pod as a whole is silent, or is named as one
+		return "" // the whole pod is silent, or the source does not name its ranks
 	}
 	ranks := slices.Sorted(maps.Keys(alive))
 	for at, rank := range ranks[1:] {

@@ -11,19 +11,18 @@ import (
 // fetchPlan says which namespaces and questions a fetch asks about.
 type fetchPlan struct {
 	fleet scaling.Fleet
-	// served are the models of all that is served, of which the fleet is a part where
-	// part is true: whole namespaces.
+	// served are all models. The fleet has them all, or some whole namespaces where part is true.
 	served []scaling.ModelVariants
 	part   bool
 }
 
-// everything is the plan to ask about a whole fleet.
+// everything returns the plan to ask about a whole fleet.
 func everything(fleet scaling.Fleet) fetchPlan {
 	return fetchPlan{fleet: fleet, served: fleet.Models()}
 }
 
-// namespaces returns those to ask about, sorted; none for all, and where they are too many
-// to be named.
+// namespaces returns the namespaces to ask about, sorted; none, which means all, for a whole fleet
+// and where they are too many to name.
 func (e fetchPlan) namespaces() []string {
 	if !e.part {
 		return nil
@@ -38,24 +37,23 @@ func (e fetchPlan) namespaces() []string {
 	return all
 }
 
-// early bounds how often a namespace is asked about before its measurements are due,
-// because one of them was dropped or a model is new: any user who may edit its
-// objects can cause both. Until it is asked again, the last measurement stands for one that was
-// dropped.
+// early limits how often within earlyWithin a namespace is fetched before its measurements are due,
+// because one of them was dropped or a model is new: any user who may edit its objects can cause
+// both. Beyond that, the last measurement replaces one that was dropped.
 const (
 	early       = 4
 	earlyWithin = time.Minute
 )
 
-// last is the latest complete measurement of a model, and until when that is kept.
+// last is the latest complete measurement of a model, and until when it is kept.
 type last struct {
 	measurement *modelAnswer
 	until       time.Time
 }
 
-// planFetch returns what to ask because models are missing from the cache, and the missing
-// models of the namespaces that were asked about too often to be asked about now. Where
-// a measurement has come to its end, all are due.
+// planFetch returns the plan of a fetch for models that the cache lacks, and those of the missing
+// models whose namespaces were fetched early too often. Where the measurement of one expired, the
+// plan is the whole fleet.
 func (c *Collector) planFetch(fleet scaling.Fleet, models []scaling.ModelVariants, missing []scaling.ModelKey) (fetchPlan, []scaling.ModelKey) {
 	now := c.clock.Now()
 	c.mu.Lock()
@@ -79,8 +77,8 @@ func (c *Collector) planFetch(fleet scaling.Fleet, models []scaling.ModelVariant
 	return e, waiting
 }
 
-// mayAskEarly reports whether a namespace may be asked about early once more, and
-// counts that it is. The lock is held by the caller.
+// mayAskEarly reports whether a namespace may be fetched early once more, and counts it. The caller
+// holds the lock.
 func (c *Collector) mayAskEarly(namespace string, now time.Time) bool {
 	lately := slices.DeleteFunc(c.early[namespace], func(at time.Time) bool { return now.Sub(at) >= earlyWithin })
 	may := len(lately) < early
@@ -91,8 +89,8 @@ func (c *Collector) mayAskEarly(namespace string, now time.Time) bool {
 	return may
 }
 
-// standIn puts the last measurements in the place of those of models that wait, and says
-// in the measurement why there is none of a new one.
+// standIn puts the last measurements of the waiting models into sheets, and returns m with the
+// reason why a new model among them has none.
 func (c *Collector) standIn(waiting []scaling.ModelKey, sheets map[scaling.ModelKey]*modelAnswer, m *measurement) *measurement {
 	if len(waiting) == 0 {
 		return m
@@ -111,7 +109,7 @@ func (c *Collector) standIn(waiting []scaling.ModelKey, sheets map[scaling.Model
 	return &out
 }
 
-// remember takes over the last measurement of a model, if any are kept.
+// remember keeps the last measurement of a model, if the cache keeps any.
 func (c *Collector) remember(model scaling.ModelKey, s *modelAnswer, until time.Time) {
 	if c.opts.Cache.Capacity() == 0 {
 		return
@@ -121,7 +119,7 @@ func (c *Collector) remember(model scaling.ModelKey, s *modelAnswer, until time.
 	c.last[model] = last{s, until}
 }
 
-// forgetOthers forgets the models and namespaces that are not served any more.
+// forgetOthers forgets the models and namespaces that are no longer served.
 func (c *Collector) forgetOthers(served []scaling.ModelVariants) {
 	models, namespaces := map[scaling.ModelKey]bool{}, map[string]bool{}
 	for _, m := range served {

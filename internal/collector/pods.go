@@ -13,7 +13,7 @@ type podKey struct{ namespace, name string }
 
 // podIndex finds the live pods of a fleet.
 type podIndex struct {
-	pods    []scaling.Pod      // those whose variant is in the fleet
+	pods    []scaling.Pod      // pods whose variant is in the fleet
 	models  []scaling.ModelKey // of each pod
 	settled []time.Time        // when the newest replica of each pod's variant became Ready; zero if unknown
 	byKey   map[podKey]int
@@ -49,9 +49,8 @@ func indexPods(fleet scaling.Fleet) podIndex {
 	return x
 }
 
-// pod returns the position of the pod that a row is about: the one of the name
-// as written, else the one whose rank the name is. A pod that is not in the fleet
-// is not found.
+// pod returns the position of the pod that a row names, as written or with the suffix of a rank. It
+// reports false for a pod that is not in the fleet.
 func (x podIndex) pod(row query.Row) (int, bool) {
 	i, ok := x.byKey[podKey{row.Namespace, row.Pod}]
 	if !ok {
@@ -61,8 +60,8 @@ func (x podIndex) pod(row query.Row) (int, bool) {
 	return i, ok
 }
 
-// rankMark begins the suffix that some scrape configurations append to a pod's
-// name for each engine rank: "-rank-N".
+// rankMark begins the suffix "-rank-N" that some scrape configurations append to a pod's name for
+// each engine rank.
 const rankMark = "-rank-"
 
 // cutRank splits the rank off a pod's name; rank is "" where there is none.

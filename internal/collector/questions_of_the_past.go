@@ -10,13 +10,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// inquiry is what a fetch has to ask of the time before it.
+// inquiry is the questions of a fetch about the time before it.
 type inquiry struct {
 	of      []idler
 	at      time.Time     // of the fetch, on the manager's clock
 	request query.Request // its instant on the source's clock
 	ask     func(context.Context, query.Request) answer
-	// shown puts an instant of the source [s since 1970] on the manager's clock.
+	// shown converts an instant of the source [s since 1970] to the manager's clock.
 	shown func(float64) time.Time
 }
 
@@ -33,35 +33,34 @@ type idler struct {
 	active   bool // the model was not idle throughout the span
 }
 
-// How much is asked, in samples that a store has to read of one series of each pod.
+// Limits of the cost of questions, in samples of one series of each pod that a store has to read.
 const (
-	// mostRoom takes a Prometheus about a second of one core.
+	// mostRoom is the largest cost limit: it takes a Prometheus about a second of one core.
 	mostRoom = 800_000
-	// leastRoom is what a pod says in an hour.
+	// leastRoom is the least cost limit: the samples of a pod in an hour.
 	leastRoom = 240
-	// slow is how long an answer may take before less is asked.
+	// slow is the duration of an answer above which the cost limit is halved.
 	slow = time.Second
-	// perLook is what a look is worth that has to tell when something happened.
+	// perLook is the cost of one step of a question since when a model is idle, for each pod.
 	perLook = 5
-	// shortest is a span that is not cut to make a model fit.
+	// shortest is the span below which none is cut to make a model fit.
 	shortest = 3 * time.Minute
 )
 
-// throughout returns what it is worth to ask whether a model was quiet for the
-// whole span.
+// throughout returns the cost of the question whether a model was idle for the whole span.
 func (i inquiry) throughout(m idler) float64 {
 	return float64(m.pods) * (m.span + m.window).Seconds() / m.interval.Seconds()
 }
 
-// since returns what it is worth to ask since when it was.
+// since returns the cost of the question since when a model is idle.
 func (i inquiry) since(m idler) float64 {
 	return float64(m.pods) * perLook * m.span.Seconds() / query.IdleStep(m.span).Seconds()
 }
 
-// batches returns the models to ask about in one question each, in their order, as
-// far as there is room. Those of one question have one span; that of a model which
-// is too large to be asked about by itself is cut. A name that is too long for a
-// question is passed over: nothing is known then of the time before.
+// batches returns the models to ask about in one question each, in their order, as far as there is
+// room. The models of one question have one span and window; the span of a model that exceeds the
+// room alone is cut. A model whose name is too long for a question is left out: its time before the
+// fetch stays unknown.
 func batches(of []idler, room float64, worth func(idler) float64) [][]idler {
 	var all [][]idler
 	type kind struct{ span, window time.Duration }
@@ -89,11 +88,11 @@ func batches(of []idler, room float64, worth func(idler) float64) [][]idler {
 	return all
 }
 
-// usualInterval stands for a scrape interval that is not known.
+// usualInterval replaces an unknown scrape interval.
 const usualInterval = 15 * time.Second
 
-// inquire has the IdleTracker asked about the time before the fetch that began at an
-// instant of the manager's clock, and whose instant on the source's clock is at.
+// inquire offers the IdleTracker an inquiry about the time before the fetch. The fetch began at
+// began on the manager's clock; at is its instant on the source's clock.
 func (c *Collector) inquire(began, at time.Time, seen pagesSeen, panels []panel) {
 	if c.opts.Idle == nil {
 		return
@@ -131,14 +130,14 @@ func (c *Collector) inquire(began, at time.Time, seen pagesSeen, panels []panel)
 	c.opts.Idle.offer(i)
 }
 
-// sorted returns the different ones of texts, in order.
+// sorted returns texts in order, without duplicates. It modifies texts.
 func sorted(texts []string) []string {
 	slices.Sort(texts)
 	return slices.Compact(texts)
 }
 
-// names returns the names of models, sorted, none where they are too many or too
-// long for a question: a source then answers about all models.
+// names returns the names of models, sorted. It returns none, which asks about all models, where
+// they are too many or too long for a question.
 func names(models []scaling.ModelKey) []string {
 	all := make([]string, len(models))
 	for i, model := range models {

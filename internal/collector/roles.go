@@ -19,25 +19,25 @@ func disaggregated(fleet scaling.Fleet) []scaling.ModelKey {
 }
 
 // split adds up the numbers of the pods of each role. The rates and means of a whole model count a
-// request that both roles serve twice, so those of a role come from its pods. Nil is the split of a
-// model whose pods serve whole requests.
+// request that both roles serve twice, so those of a role come from its pods. It is nil for a model
+// whose pods serve whole requests.
 type split struct {
 	prefill, decode roleSum
 	prefills        map[scaling.VariantKey]bool
 }
 
-// roleSum is the sum over the pods of one role. What no pod has is NaN.
+// roleSum is the sum over the pods of one role. A number that no pod has is NaN.
 type roleSum struct {
 	pages     coverage
 	started   float64 // first tokens/s
-	starting  float64 // requests that wait for their first token, in the mean of the window
-	generated float64 // tokens/s, but the first of each request
-	decoding  float64 // requests that wait for their next token, in the mean of the window
+	starting  float64 // requests that wait for their first token, mean of the window
+	generated float64 // tokens/s, without the first of each request
+	decoding  float64 // requests that wait for their next token, mean of the window
 	waiting   float64 // requests in the queues at the last scrape
 }
 
-// newSplit returns the split of a model, so far without pods. covering returns the coverage of some
-// of its variants.
+// newSplit returns the split of a model, without pods so far. covering returns the coverage of the
+// given variants.
 func newSplit(variants []scaling.Variant, covering func([]scaling.Variant) coverage) *split {
 	if !scaling.Disaggregated(variants) {
 		return nil
@@ -58,7 +58,7 @@ func newSplit(variants []scaling.Variant, covering func([]scaling.Variant) cover
 	return &split{prefill: sum(prefill), decode: sum(decode), prefills: prefills}
 }
 
-// add takes a pod into account, with its row and what was made of it, in the state of its page.
+// add adds a pod with its row, the freshness of its page and its sample r.
 func (s *split) add(pod scaling.Pod, row *podRow, state scaling.Freshness, r scaling.ReplicaSample) {
 	if s == nil {
 		return
@@ -87,7 +87,7 @@ func plus(a, b float64) float64 {
 	}
 }
 
-// ratio returns a/b, NaN where there is none.
+// ratio returns a/b, NaN where b is not above 0.
 func ratio(a, b float64) float64 {
 	if !(b > 0) {
 		return math.NaN()
@@ -95,17 +95,17 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// roleContext is what the loads of both roles are made with.
+// roleContext holds the inputs that the loads of both roles share.
 type roleContext struct {
 	now     int64 // on the source's clock [ms]
 	pages   *coverage
-	mixed   bool // rates of the model add up the differences between pods
+	mixed   bool // rates of the model are differences between pods (see modelAnswer.load)
 	ended   bool // pods that ended served requests within the window
 	backend scaling.Backend
 }
 
-// roles returns what each role has to do, and the load of the model with each request counted once.
-// whole is that load as if its pods served whole requests.
+// roles returns the load of each role, and the load of the model with each request counted once.
+// whole is the load of the model as if its pods served whole requests.
 func (s *modelAnswer) roles(of *split, whole scaling.Load, in roleContext) ([]scaling.RoleLoad, scaling.Load) {
 	var decode, prefill scaling.Load
 	if in.backend == scaling.BackendEPP {
@@ -120,7 +120,7 @@ func (s *modelAnswer) roles(of *split, whole scaling.Load, in roleContext) ([]sc
 		raised := s.atGateway(decode.ArrivalRate, in.now)
 		prefill.ArrivalRate = prefill.ArrivalRate.InProportion(decode.ArrivalRate, raised)
 		decode.ArrivalRate = raised
-		// A request of prefill ends with its first token, and its mean ITL counts as 0.
+		// Prefill's requests end with the first token, so their mean ITL of 0 does not count.
 		decode.ITLBuckets, decode.RequestITLBuckets = whole.ITLBuckets, whole.RequestITLBuckets.Without(of.prefill.started)
 		whole = scaling.Together(whole, decode, prefill, in.pages.freshness())
 	}
@@ -128,7 +128,7 @@ func (s *modelAnswer) roles(of *split, whole scaling.Load, in roleContext) ([]sc
 	return []scaling.RoleLoad{{Role: scaling.RoleDecode, Load: decode}, {Role: scaling.RolePrefill, Load: prefill}}, whole
 }
 
-// role returns what the pods of one role report that they have to do.
+// role returns the load that the pods of one role report.
 //
 // The length of prompts is the mean over the requests of both roles, which have the same prompts.
 // Where decode serves some requests alone, those count once in that mean and the others twice.
@@ -159,8 +159,8 @@ func (s *modelAnswer) role(of *roleSum, both *split, in roleContext) scaling.Loa
 	return load
 }
 
-// started returns the rate at which requests get their first token of a role. A counter that is
-// missing from the Fresh page of every Ready pod has counted nothing, as of modelAnswer.completions.
+// started returns the rate of first tokens of a role, in requests/s. A counter that the Fresh page
+// of every Ready pod lacks has counted nothing, as in modelAnswer.completions.
 func (s *modelAnswer) started(of *roleSum, r row) scaling.Reading {
 	if r.answered && !r.found() && of.pages.complete() && s.flow(query.InFlightGrowth).found() {
 		return scaling.Measured(0, scaling.Fresh)
@@ -168,10 +168,11 @@ func (s *modelAnswer) started(of *roleSum, r row) scaling.Reading {
 	return r.reading(of.pages.freshness())
 }
 
-// roleArrivals returns the arrival rate of a role with the given number of waiting requests, of
-// those that wait in both roles. Requests count when their first token comes, so what arrived beyond
-// that waits: the role has its part of what the model's requests in flight grow by, but no more than
-// if all that wait had come within the window. What grows beyond that has started, and counted.
+// roleArrivals returns the arrival rate of a role from its rate of first tokens. waiting and all
+// are the requests that wait in the role and in both roles. A request counts when its first token
+// comes, so arrivals beyond that rate wait. The role therefore has its share of the growth of the
+// model's requests in flight, but no more than if all its waiting requests had come within the
+// window: growth beyond that has started, and is counted.
 func (s *modelAnswer) roleArrivals(started scaling.Reading, waiting, all float64) scaling.Reading {
 	if !started.Known() {
 		return started
@@ -186,9 +187,9 @@ func (s *modelAnswer) roleArrivals(started scaling.Reading, waiting, all float64
 	return started
 }
 
-// handedOver returns the part of the prompt tokens that decode does not compute, at least: that of
-// the requests which prefill handed over. What each role finds in its own prefix cache is not told
-// apart by the model's numbers.
+// handedOver returns a lower bound of the share of prompt tokens that decode does not compute: the
+// share of requests that prefill handed over. The model's numbers do not tell apart what each role
+// finds in its own prefix cache.
 func (s *split) handedOver(decode, prefill scaling.Reading) scaling.Reading {
 	state := min(decode.State, prefill.State)
 	part := ratio(s.prefill.started, s.decode.started)
@@ -203,8 +204,8 @@ func (s *split) handedOver(decode, prefill scaling.Reading) scaling.Reading {
 	return scaling.Measured(min(1, part), state)
 }
 
-// atPicker returns the loads of the roles as far as an endpoint picker tells them: it counts each
-// request once, and not which of them prefill gets.
+// atPicker returns the loads of the roles as far as an endpoint picker reports them: it counts each
+// request once, and does not tell which of them prefill gets.
 func atPicker(whole scaling.Load) (decode, prefill scaling.Load) {
 	none := scaling.Histogram{State: scaling.NotApplicable}
 	decode = whole
@@ -221,9 +222,9 @@ func atPicker(whole scaling.Load) (decode, prefill scaling.Load) {
 	return decode, prefill
 }
 
-// endedServing reports whether pods that are gone served requests of the model within the window. Of
-// which role they were is not known, so the rates of both are lower bounds until the window is past
-// them. A pod that was scraped since the oldest Fresh page of the model's own is not gone.
+// endedServing reports whether pods that ended served requests of the model within the window.
+// Their role is unknown, so the rates of both roles are lower bounds until the window is past them.
+// A pod that was scraped since the oldest Fresh page of the model's live pods has not ended.
 func (s *modelAnswer) endedServing(model scaling.ModelKey, pods podIndex, instant int64) bool {
 	oldest, latest := int64(math.MaxInt64), int64(math.MaxInt64)
 	for i := range s.pods {

@@ -5,17 +5,16 @@ import (
 	"fmt"
 )
 
-// flight is a fetch under way that others may wait for.
+// flight is a fetch under way for which other callers may wait.
 type flight struct {
 	done   chan struct{}
 	result *measurement // set before done is closed; nil if the caller that fetched gave up
 }
 
-// measure fetches, or waits for the fetch that is under way. Of all who call at
-// once, one asks; the others wait for it, each as long as its own context, and
-// take its outcome if it is about the same models, or failed for all: what one just
-// found to fail, the next does not try. One that gives up does not spoil the others'
-// answer: the next asks instead. Waiting and asking together stay within the
+// measure fetches, or waits for the fetch that is under way. Of concurrent callers one fetches. The
+// others wait, each as long as its own context, and take its outcome if that covers their models,
+// or if a fetch of everything failed: a caller does not repeat what just failed. When the caller
+// that fetches gives up, the next fetches instead. Waiting and fetching together stay within the
 // budget.
 func (c *Collector) measure(ctx context.Context, e fetchPlan) *measurement {
 	left, cancel := context.WithTimeout(ctx, c.opts.Budget)
@@ -48,8 +47,8 @@ func (c *Collector) board() (f *flight, leads bool) {
 	return c.flight, false
 }
 
-// lead fetches on behalf of all callers. A failure for which the end of ctx may be
-// the cause is the caller's own.
+// lead fetches on behalf of all callers. It does not share a failure that the end of ctx may have
+// caused.
 func (c *Collector) lead(ctx context.Context, f *flight, e fetchPlan) *measurement {
 	defer func() {
 		c.mu.Lock()

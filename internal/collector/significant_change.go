@@ -6,17 +6,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// The amounts below which a difference is small whatever it is a part of:
-// requests that wait or run, and requests per second.
+// The amounts below which a difference is small, whatever its ratio: requests that wait or run, and
+// requests per second.
 const (
 	fewRequests = 5
 	slowArrival = 1
 )
 
-// movedSince returns how far the readings of a model have moved since an earlier
-// sheet: the largest part by which any of them changed, from 0 for equal ones to
-// 1 for a number that came or went, or a replica that did. KV cache usage counts
-// by its difference, which is a part of the whole already.
+// movedSince returns how far the readings of a model have moved since an earlier answer: the
+// largest ratio by which any of them changed, from 0 for equal ones to 1 for a number or a replica
+// that came or went. KV cache usage, a ratio itself, counts by its difference.
 func (s *modelAnswer) movedSince(before *modelAnswer) float64 {
 	if len(s.pods) != len(before.pods) {
 		return 1
@@ -33,7 +32,7 @@ func (s *modelAnswer) movedSince(before *modelAnswer) float64 {
 	return max(moved, part(s.picker.queue, before.picker.queue, fewRequests))
 }
 
-// total adds up a number over the pods that have it.
+// total returns the sum of a number over the pods that have it.
 func (s *modelAnswer) total(q query.Quantity) float64 {
 	var sum float64
 	for i := range s.pods {
@@ -44,8 +43,8 @@ func (s *modelAnswer) total(q query.Quantity) float64 {
 	return sum
 }
 
-// part returns the difference of two numbers as a part of the larger, or of
-// least if that is larger still.
+// part returns the difference of two numbers relative to the larger, or to least if that is larger
+// still.
 func part(a, b, least float64) float64 {
 	switch {
 	case math.IsNaN(a) && math.IsNaN(b) || a == b:

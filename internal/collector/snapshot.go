@@ -12,8 +12,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// snapshot joins the sheet of a model with its live pods, as of now on the
-// manager's clock.
+// snapshot joins the model answer with the live pods of the model, as of now on the manager's
+// clock.
 //
 //nolint:gocyclo // one join, read from top to bottom
 func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods podIndex, now time.Time, backend scaling.Backend) scaling.Snapshot {
@@ -36,8 +36,8 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 		row := s.join(pods, i)
 		state := row.page.state(instant)
 		pages.add(pods.pods[i], row.page, state)
-		// The means of a pool hold the first rank of each pod that has several, and stand for
-		// every pod of it.
+		// The means of a pool count the first rank alone of a pod with several, and stand for every
+		// pod of it.
 		gone := s.lostRank(pods, i, instant)
 		lost = cmp.Or(lost, gone)
 		partial := state >= scaling.Aging && (mixed.pods[pods.pods[i].Name] || ranks != "" || gone != "")
@@ -76,9 +76,9 @@ func (s *modelAnswer) snapshot(at time.Time, model scaling.ModelVariants, pods p
 	return snap
 }
 
-// strangers counts the pods that report for the model, belong to none of the fleet, and
-// were scraped since the oldest Fresh page of one of its own: so a pod that ended is
-// none after one scrape. It returns the name of the first too.
+// strangers counts the pods outside the fleet that report for the model and were scraped since the
+// oldest Fresh page of a pod of the fleet: so a pod that ended no longer counts after one scrape.
+// It returns the name of the first, too.
 func (s *modelAnswer) strangers(namespace string, pods podIndex, instant int64) (first string, n int) {
 	oldest := int64(math.MaxInt64)
 	var others []*podRow
@@ -104,7 +104,7 @@ func (s *modelAnswer) strangers(namespace string, pods podIndex, instant int64) 
 	return first, n
 }
 
-// faulted returns the Snapshot of a model of which nothing is known.
+// faulted returns the Snapshot of a model without an answer.
 func faulted(at time.Time, model scaling.ModelVariants, pods podIndex, fault string) scaling.Snapshot {
 	snap := scaling.Snapshot{Model: model.Model, At: at, Window: unknownWindow, Variants: model.Variants, Fault: fault}
 	for _, i := range pods.byModel[model.Model] {
@@ -116,15 +116,14 @@ func faulted(at time.Time, model scaling.ModelVariants, pods podIndex, fault str
 	return snap
 }
 
-// sortReplicas puts samples in the order of a Snapshot.
+// sortReplicas sorts samples in the order of a Snapshot.
 func sortReplicas(replicas []scaling.ReplicaSample) {
 	slices.SortFunc(replicas, func(a, b scaling.ReplicaSample) int {
 		return cmp.Or(a.Variant.Compare(b.Variant), strings.Compare(a.Pod, b.Pod))
 	})
 }
 
-// namedRanks returns how many ranks of each pod of a model the source names as pods of their
-// own.
+// namedRanks returns how many ranks of each pod of a model the source names as pods of their own.
 func (s *modelAnswer) namedRanks(pods podIndex, model scaling.ModelKey) map[string]int {
 	named := map[string]int{}
 	if !s.ranked {
@@ -139,9 +138,9 @@ func (s *modelAnswer) namedRanks(pods podIndex, model scaling.ModelKey) map[stri
 	return named
 }
 
-// join returns the row of the i-th pod: that of its name, and those of its ranks
-// where the source writes each as a pod of its own. The whole and its ranks are
-// duplicates: the larger counts. A name that some pod bears is no rank.
+// join returns the row of the i-th pod: that of its name, and those of its ranks where the source
+// names each as a pod of its own. The row of the pod and the sum of its ranks are duplicates: the
+// larger counts. The name of a live pod is no rank.
 func (s *modelAnswer) join(pods podIndex, i int) podRow {
 	pod := pods.pods[i]
 	joined := newPodRow("")
@@ -171,9 +170,8 @@ func (s *modelAnswer) join(pods podIndex, i int) podRow {
 	return joined
 }
 
-// beside returns two ranks of a pod as one: they hold different requests, which
-// add up; of the cache the worse counts, and of its size there is one. The pod is
-// as sick as any of its ranks, and frozen if all of them are.
+// beside returns two ranks of a pod as one row: their requests add up, of cache usage the worse
+// counts, and of cache size the larger. The pod is sick if any rank is, and frozen if all are.
 func (p podRow) beside(o podRow) podRow {
 	for i := range p.gauges {
 		switch (firstGauge + query.Quantity(i)).Unit() {
@@ -199,7 +197,7 @@ func (p podRow) beside(o podRow) podRow {
 	return p
 }
 
-// or returns two rows that say the same as one.
+// or returns one row for two duplicates.
 func (p podRow) or(o podRow) podRow {
 	for i := range p.gauges {
 		p.gauges[i] = larger(p.gauges[i], o.gauges[i])
@@ -210,9 +208,9 @@ func (p podRow) or(o podRow) podRow {
 	return p
 }
 
-// sample returns the readings of a pod whose page is in the given state. The
-// gauges of a replica that is stuck are no load: they are Absent, as if it were
-// silent. While it cannot be known whether it is, they are Aging at best.
+// sample returns the readings of a pod whose page has the given freshness. The gauges of a stuck
+// replica are no load: they are Absent, as if it were silent. While it is unknown whether the
+// replica is stuck, they are Aging at best.
 func (s *modelAnswer) sample(p *podRow, state scaling.Freshness) scaling.ReplicaSample {
 	r := scaling.ReplicaSample{KVCapacity: s.gauge(p, query.KVCapacity, query.AskKVCapacity).reading(state)}
 	if p.page != (pageTimes{}) {
@@ -240,7 +238,7 @@ func (s *modelAnswer) sample(p *podRow, state scaling.Freshness) scaling.Replica
 	return r
 }
 
-// paceOf returns how fast a pod worked, as far as it was asked for and is known.
+// paceOf returns the pace of a pod, as far as it was asked for and is known.
 func paceOf(p *podRow) (out scaling.Pace) {
 	if decoding, generated := *p.gauge(query.Decoding), *p.gauge(query.Generated); decoding > 0 && generated > 0 {
 		out.Decoding, out.ITL = decoding, 1000*decoding/generated
@@ -251,7 +249,7 @@ func paceOf(p *podRow) (out scaling.Pace) {
 	return out
 }
 
-// gauge returns a number of a pod.
+// gauge returns the number of q of a pod, which ask asks for.
 func (s *modelAnswer) gauge(p *podRow, q query.Quantity, ask query.Question) row {
 	return row{value: *p.gauge(q), answered: !s.survey.failed.has(ask)}
 }

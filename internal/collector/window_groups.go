@@ -10,22 +10,21 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// panel is the part of a fleet that is asked about over one window.
+// panel is the part of a fleet with one window.
 type panel struct {
 	window time.Duration
 	fleet  scaling.Fleet
-	// namespaces are those of the fleet, sorted; none where the panel is all of it, or
-	// there are too many to be named: the answer is then about others too.
+	// namespaces are those of the fleet, sorted. It is empty where the panel is the whole fleet, or
+	// has too many to name: the answer then covers other namespaces too.
 	namespaces []string
 	paces      map[string]pace // of its namespaces
 	seen       pagesSeen       // of its pods
 }
 
-// panels returns the parts of what a fetch is about, in the order of their windows. A namespace whose
-// scrape interval is not known now, because its pods are young, has the window that it
-// had while it was.
+// panels returns the parts of a planned fetch, in the order of their windows. A namespace whose
+// scrape interval is unknown, because its pods are young, keeps its last window.
 //
-// rows are the pages, of which seen is what they say of the whole fleet.
+// rows are the pages; seen is what they show of the whole fleet.
 func (c *Collector) panels(e fetchPlan, paces map[string]pace, seen pagesSeen, rows []query.Row) []panel {
 	of := c.divided(e.fleet, paces)
 	all := make([]panel, 0, len(of))
@@ -45,10 +44,10 @@ func (c *Collector) panels(e fetchPlan, paces map[string]pace, seen pagesSeen, r
 	return all
 }
 
-// divided returns a panel for each window, so far with the paces of its namespaces. One
-// of which no pace is known yet has the window that it had, else the shortest of the
-// others, so that a namespace that begins costs no questions of its own: until its pace
-// is known its pages are Aging at best.
+// divided returns a panel for each window, with only the paces of its namespaces so far. A
+// namespace without a known pace keeps its last window, or has the shortest of the others, so that
+// a new namespace costs no questions of its own: until its pace is known its pages are Aging at
+// best.
 func (c *Collector) divided(fleet scaling.Fleet, paces map[string]pace) map[time.Duration]*panel {
 	of := map[time.Duration]*panel{}
 	c.mu.Lock()
@@ -87,10 +86,10 @@ func (c *Collector) divided(fleet scaling.Fleet, paces map[string]pace) map[time
 type surveying struct {
 	asked  time.Time // when the fetch began, on the manager's clock
 	limits limits
-	common answers // to the questions about all
+	common answers // to the questions about the whole fleet
 }
 
-// survey asks about a panel and adds what it makes of the answers to a measurement.
+// survey asks about a panel and adds its model answers to a measurement.
 func (c *Collector) survey(ctx context.Context, m *measurement, p panel, all surveying) {
 	got, seen, pods := all.common, p.seen, p.seen.pods
 	request := query.Request{At: got.at(), Window: p.window, Namespaces: p.namespaces}
@@ -143,7 +142,7 @@ func (c *Collector) survey(ctx context.Context, m *measurement, p panel, all sur
 	m.note(got.err())
 }
 
-// note takes over why a panel is not complete. The first reason stays.
+// note records why a panel is not complete. The first reason stays.
 func (m *measurement) note(err error) {
 	if m.err == nil {
 		m.err = err

@@ -15,19 +15,17 @@ import (
 const (
 	minWindow     = time.Minute
 	unknownWindow = 5 * time.Minute // until a scrape interval of the namespace is known
-	// windowScrapes is how many scrapes a window spans, so that a rate survives
-	// two missed ones.
+	// windowScrapes is how many scrapes a window spans, so that a rate survives two missed ones.
 	windowScrapes = 4
-	// longestInterval bounds what is believed of a scrape interval: two scrapes
-	// within the look-back of Prometheus are the least that show one at all.
+	// longestInterval limits a scrape interval: to show one at all, two scrapes must lie within the
+	// look-back of Prometheus.
 	longestInterval = 150 * time.Second
 )
 
-// job identifies what scrapes a pod. The name alone is not unique: two
-// namespaces may configure it each for themselves.
+// job identifies a scrape job. The name alone is not unique: two namespaces may each configure it.
 type job struct{ namespace, name string }
 
-// pagesSeen is which of the fleet's pods have a page, and what scrapes them.
+// pagesSeen records which of the fleet's pods have a page, and which jobs scrape them.
 type pagesSeen struct {
 	pods   podIndex
 	at     []float64 // of each pod's page [s since 1970], 0 where there is none
@@ -35,10 +33,10 @@ type pagesSeen struct {
 	jobs   map[job][]witness
 }
 
-// witness is a pod that tells how often a job scrapes, by its name in the source.
+// witness is a pod that shows how often a job scrapes, by its name in the source.
 type witness struct {
 	pod     string
-	settled time.Time // its variant has had no new replica since; zero if unknown
+	settled time.Time // when the newest replica of its variant became Ready; zero if unknown
 }
 
 // readPages reads the answer to query.AskPages for the pods of the fleet.
@@ -54,12 +52,12 @@ func readPages(pods podIndex, rows []query.Row) pagesSeen {
 	return seen
 }
 
-// mostWitnesses is how many pods of a job are asked for its scrape interval: their
-// median does not mind two that missed scrapes.
+// mostWitnesses is how many pods of a job are asked for its scrape interval: two of them may miss
+// scrapes without an effect on the median.
 const mostWitnesses = 5
 
-// witnesses returns the best of some and one more, in order: those longest in
-// place, because a young pod does not tell yet, then by name.
+// witnesses returns the best of the given witnesses and one more, in order: the oldest first,
+// because a young pod does not show an interval yet, then by name.
 func witnesses(best []witness, one witness) []witness {
 	at, _ := slices.BinarySearchFunc(best, one, witness.compare)
 	if at == mostWitnesses {
@@ -69,7 +67,7 @@ func witnesses(best []witness, one witness) []witness {
 	return best[:min(len(best), mostWitnesses)]
 }
 
-// compare orders witnesses, the better first.
+// compare orders witnesses, the better one first.
 func (w witness) compare(o witness) int {
 	if w.settled.IsZero() != o.settled.IsZero() {
 		if w.settled.IsZero() {
@@ -80,9 +78,8 @@ func (w witness) compare(o witness) int {
 	return cmp.Or(w.settled.Compare(o.settled), strings.Compare(w.pod, o.pod))
 }
 
-// sample returns the names of the pods that are asked for scrape intervals. It is
-// empty, which asks all, where no pod of the fleet has a page, or the jobs are too
-// many to name pods of each.
+// sample returns the names of the pods that are asked for scrape intervals. It is empty, which asks
+// all, where no pod of the fleet has a page, or the witnesses are too many to name.
 func (s pagesSeen) sample() []string {
 	var names []string
 	for _, pods := range s.jobs {
@@ -97,14 +94,14 @@ func (s pagesSeen) sample() []string {
 	return names
 }
 
-// aged reports whether what a pod said last may have been before since: peaks over
-// a window that begins then need what came earlier.
+// aged reports whether the last page of a pod may be older than since: peaks over the window that
+// begins then need earlier values.
 func (s pagesSeen) aged(since time.Time) bool {
 	return s.misses() || !(s.oldest > float64(since.UnixMilli())/1000)
 }
 
-// misses reports whether a pod that is Ready has no page: it is young, or it was
-// last scraped longer ago than the answer reaches.
+// misses reports whether a Ready pod has no page: it is young, or was last scraped before the
+// look-back of the answer.
 func (s pagesSeen) misses() bool {
 	for i, at := range s.at {
 		if at == 0 && s.pods.pods[i].Ready {
@@ -114,11 +111,10 @@ func (s pagesSeen) misses() bool {
 	return false
 }
 
-// intervals is how often each job scrapes, only where known.
+// intervals holds how often each job scrapes, where that is known.
 type intervals map[job]time.Duration
 
-// readIntervals reads the answer to query.AskScrapeIntervals for the jobs that
-// scrape the fleet.
+// readIntervals reads the answer to query.AskScrapeIntervals for the jobs that scrape the fleet.
 func readIntervals(rows []query.Row, jobs map[job][]witness) intervals {
 	known := intervals{}
 	for _, row := range rows {
@@ -130,9 +126,9 @@ func readIntervals(rows []query.Row, jobs map[job][]witness) intervals {
 	return known
 }
 
-// rounded returns a scrape interval to 1s below 10s, to 5s below a minute, else
-// to 30s: it is measured by a count of scrapes, a whole number that varies by
-// one, and a window that moves with it would make equal load look different.
+// rounded returns a scrape interval rounded to 1s below 10s, to 5s below a minute, else to 30s. It
+// is measured by a count of scrapes, a whole number that varies by one; a window that varies with
+// it would make equal load look different.
 func rounded(seconds float64) time.Duration {
 	interval := time.Duration(min(seconds, longestInterval.Seconds()) * float64(time.Second))
 	grain := 30 * time.Second
@@ -158,14 +154,14 @@ func (x intervals) of() map[string]pace {
 	return paces
 }
 
-// pace is how often the jobs of a namespace scrape; the zero value is not known. A job
-// whose interval is not known yet has no say while others of its namespace are: its
-// pages are Aging at best, so nothing shrinks by what the window leaves out.
+// pace is how often the jobs of a namespace scrape; the zero value means unknown. A job with an
+// unknown interval has no effect while others of its namespace are known: its pages are Aging at
+// best, so nothing shrinks because of a number that the window misses.
 type pace struct{ longest, shortest time.Duration }
 
-// window returns the window for peaks, rates and means of the namespace: that of windows
-// which spans enough scrapes of its slowest job. It does not depend on other
-// namespaces: a job that scrapes rarely delays the readings of its own namespace alone.
+// window returns the window for peaks, rates and means of the namespace: the least of windows that
+// spans enough scrapes of its slowest job. It does not depend on other namespaces: a job that
+// scrapes rarely delays the readings of its own namespace alone.
 func (p pace) window() time.Duration {
 	if p.longest == 0 {
 		return unknownWindow
@@ -178,23 +174,23 @@ func (p pace) window() time.Duration {
 	return windowScrapes * longestInterval
 }
 
-// windows returns the windows over which questions are asked, ascending: few, because
-// each is a round of questions.
+// windows returns the windows over which questions are asked, ascending. They are few, because each
+// is a round of questions.
 func windows() []time.Duration {
 	return []time.Duration{minWindow, 2 * minWindow, 4 * minWindow, windowScrapes * longestInterval}
 }
 
-// limits turns the time of a scrape into how long its page may be trusted.
+// limits converts the time of a scrape to the times until which its page is Fresh and Aging.
 type limits struct {
 	least     Limits
-	ttl       time.Duration // the most for which an answer may be kept
+	ttl       time.Duration // the longest time for which an answer may be kept
 	intervals intervals
 	paces     map[string]pace // of intervals, by namespace
 }
 
-// page returns the page that j scraped at the given time. While its interval is
-// not known the page is Aging at best: the store is too young to hold two scrapes
-// of it, and what it leaves out means nothing.
+// pageTimes returns the times of a page that j scraped at the given time. While the interval of j
+// is unknown the page is Aging at best: the store is too young to hold two scrapes of it, and a
+// number that the page lacks means nothing.
 func (l limits) pageTimes(j job, at float64) pageTimes {
 	interval, known := l.intervals[j]
 	limit := l.least.For(interval, l.ttl)
@@ -206,13 +202,12 @@ func (l limits) pageTimes(j job, at float64) pageTimes {
 	return p
 }
 
-// grace returns for how long after it became Ready a pod need not have a page, where
-// the slowest job scrapes so often: one scrape may be missed, and the answer may be a
-// kept one.
+// grace returns how long after it became Ready a pod need not have a page, given the interval of
+// the slowest job: one scrape may be missed, and the answer may be a kept one.
 func (l limits) grace(slowest time.Duration) time.Duration { return 2*slowest + l.ttl }
 
-// gateway returns the page of an endpoint picker of a namespace, whose own interval
-// no query asks for.
+// gateway returns the times of the page of an endpoint picker in a namespace. No query asks for the
+// picker's own interval, so it is that of the slowest job.
 func (l limits) gateway(namespace string, at float64) pageTimes {
 	limit := l.least.For(l.paces[namespace].longest, l.ttl)
 	p := pageTimes{at: unixMilli(at)}
@@ -220,19 +215,16 @@ func (l limits) gateway(namespace string, at float64) pageTimes {
 	return p
 }
 
-// page is when something was scraped and for how long that counts, in
-// milliseconds since 1970 on the source's clock. The zero value was never
-// scraped.
+// pageTimes is when a page was scraped and until when it is Fresh and Aging, in milliseconds since
+// 1970 on the source's clock. The zero value was never scraped.
 type pageTimes struct{ at, freshUntil, agingUntil int64 }
 
-// newer folds two pages of one thing, by different jobs: the one counts that
-// makes it fresher, at any time.
+// newer folds the times of one page by different jobs: at any instant the fresher counts.
 func (p pageTimes) newer(o pageTimes) pageTimes {
 	return pageTimes{max(p.at, o.at), max(p.freshUntil, o.freshUntil), max(p.agingUntil, o.agingUntil)}
 }
 
-// state returns how far the page may be trusted at the given instant of the
-// source's clock [ms].
+// state returns the freshness of the page at the given instant of the source's clock [ms].
 func (p pageTimes) state(now int64) scaling.Freshness {
 	switch {
 	case p == pageTimes{}:
@@ -246,12 +238,11 @@ func (p pageTimes) state(now int64) scaling.Freshness {
 	}
 }
 
-// lastInstant is the latest time that is taken for one [s since 1970]: in the
-// year 8307, before those that cannot be written down.
+// lastInstant is the latest value that counts as a time [s since 1970]: in the year 8307, before
+// times that cannot be formatted.
 const lastInstant = 2e11
 
-// instant returns the seconds since 1970 that a source writes as v, or NaN where
-// that is no time.
+// instant returns v in seconds since 1970, or NaN where it is no time.
 func instant(v float64) float64 {
 	if v = measurable(v); v > lastInstant {
 		return math.NaN()
@@ -259,6 +250,5 @@ func instant(v float64) float64 {
 	return v
 }
 
-// unixMilli returns the seconds since 1970 as the milliseconds in which
-// Prometheus counts.
+// unixMilli converts seconds since 1970 to milliseconds, in which Prometheus counts.
 func unixMilli(seconds float64) int64 { return int64(math.Round(seconds * 1000)) }

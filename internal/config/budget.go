@@ -2,7 +2,7 @@ package config
 
 import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 
-// Budget is what one namespace may cost the manager.
+// Budget limits what one namespace may cost the manager.
 type Budget struct{ budget.Limits }
 
 func (b *Budget) define(d *definition) {
@@ -21,8 +21,8 @@ type budgetLimit struct {
 	help        string
 }
 
-// limits returns the settings. Each least is what one ordinary namespace needs; each most
-// is beyond what a manager of 16 GiB holds.
+// limits returns the settings. An ordinary namespace needs the least of each; the most of each
+// exceeds what a manager of 16 GiB holds.
 func (b *Budget) limits() []budgetLimit {
 	return []budgetLimit{
 		{budget.Variants, "namespace-variants", &b.Variants, 1, 100_000, "VariantAutoscalings that are served of one namespace, the oldest first, 1 to 100,000"},

@@ -8,32 +8,32 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// The ways in which the time that measurements are kept is chosen.
+// The modes, named by what sets the time that measurements are kept.
 const (
 	CacheFixed    = "fixed"    // TTL
 	CacheInterval = "interval" // the time between cycles
-	CacheAdaptive = "adaptive" // up to TTL while readings do not move, down to a quarter while they do
+	CacheAdaptive = "adaptive" // up to TTL while readings are steady, down to a quarter of it while they change
 )
 
 // CacheModes returns the names of the modes, the default first.
 func CacheModes() []string { return []string{CacheFixed, CacheInterval, CacheAdaptive} }
 
-// Cache says how long measurements are kept and how old they may become. The
-// names of its settings begin with PROMETHEUS_METRICS_CACHE_, as published, and
-// hold for every backend.
+// Cache says how long the manager keeps measurements, and from which age on they count as stale. It
+// applies to every backend. The names of its settings begin with PROMETHEUS_METRICS_CACHE_, as
+// published.
 type Cache struct {
 	Enabled bool
 	Mode    string // one of CacheModes
-	// TTL is how long a measurement answers for at most, 1s to
-	// UnavailableThreshold. CacheInterval does not use it.
+	// TTL is the longest time that a measurement is used, 1s to UnavailableThreshold. CacheInterval
+	// ignores it.
 	TTL             time.Duration
-	CleanupInterval time.Duration // between two removals of what has expired, 1s to 24h
+	CleanupInterval time.Duration // between two removals of expired measurements, 1s to 24h
 	MaxEntries      int           // models kept, 1 to 1,000,000
 	// FetchInterval is the time between two background fetches, 1s to
 	// UnavailableThreshold; 0 is off.
 	FetchInterval time.Duration
-	// FreshThreshold and UnavailableThreshold are the least ages at which a page
-	// stops being Fresh and becomes Stale, 1s to 1h, the second the larger.
+	// FreshThreshold and UnavailableThreshold are the least ages at which a page stops being Fresh
+	// and becomes Stale, 1s to 1h. The second is at least the first.
 	FreshThreshold, UnavailableThreshold time.Duration
 	// StaleThreshold has no effect. It is read because manifests of published
 	// versions set it.
@@ -47,7 +47,7 @@ const (
 	mostEntries                     = 1_000_000
 )
 
-// cacheKey is what the environment variables of the cache begin with.
+// cacheKey is the prefix of the environment variables of the cache.
 const cacheKey = "PROMETHEUS_METRICS_CACHE_"
 
 func (c *Cache) define(d *definition) {
@@ -63,8 +63,8 @@ func (c *Cache) define(d *definition) {
 	d.duration(&c.StaleThreshold, name+"stale-threshold", 0, "accepted and without effect, as in the versions that published it")
 }
 
-// Background reports whether measurements are fetched between cycles. Without a
-// cache there is nowhere to put them.
+// Background reports whether the manager fetches measurements between cycles. Without a cache it
+// could not keep them.
 func (c *Cache) Background() bool { return c.Enabled && c.FetchInterval > 0 }
 
 func (c *Cache) validate() error {
@@ -96,7 +96,7 @@ func (c *Cache) validate() error {
 	return between(cacheKey+"MAX_ENTRIES", c.MaxEntries, 1, mostEntries)
 }
 
-// warnings lists what is accepted and does not do what one might think.
+// warnings lists accepted values that do not have the effect that a user may expect.
 func (c *Cache) warnings() []string {
 	var out []string
 	if c.StaleThreshold != 0 {

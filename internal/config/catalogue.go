@@ -22,7 +22,7 @@ func Catalogue() []Key {
 	)
 }
 
-// keys returns the documentation of fields.
+// keys returns the documentation of each field.
 func keys[T any](fields []field[T]) []Key {
 	out := make([]Key, len(fields))
 	for i, f := range fields {

@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// The backends that metrics can be read from.
+// The backends that metrics are read from.
 const (
 	BackendPrometheus = string(scaling.BackendPrometheus) // a store with the Prometheus HTTP API
 	BackendPods       = string(scaling.BackendPods)       // the pages of the serving pods themselves
@@ -22,35 +22,35 @@ const (
 // Backends returns the names of the backends, the default first.
 func Backends() []string { return []string{BackendPrometheus, BackendPods, BackendEPP} }
 
-// Collector says where metrics come from, how long they are kept and how old
-// they may become.
+// Collector says where metrics come from, how long they are kept and from which age on they count
+// as stale.
 type Collector struct {
 	Backend string // one of Backends
 	Cache   Cache
 	Scrape  Scrape
 }
 
-// Scrape configures the backends that read pages themselves.
+// Scrape configures the backends that read the metrics pages themselves.
 type Scrape struct {
-	// Interval is the time between two looks at a page, 1s to 1m.
+	// Interval is the time between two reads of a page, 1s to 1m.
 	Interval time.Duration
 	// PickerSelector is the label selector of the endpoint pickers' pods.
 	PickerSelector string
-	// PickerPort is where they serve their page, 1 to 65535; 0 for what the pod
-	// says.
+	// PickerPort is the port of their metrics page, 1 to 65535; 0 for the port that the pod
+	// declares.
 	PickerPort int
-	// PickerToken, or the file PickerTokenPath, is the bearer token for their
-	// page. "" sends none. It is sent to every pod that the selector names.
+	// PickerToken, or the file PickerTokenPath, is the bearer token for their page, "" for none.
+	// Every pod that the selector matches receives it.
 	PickerToken, PickerTokenPath string
-	// What pages under https are verified by: a file of authorities ("" for those
-	// of the system), the client certificate that is shown, and the name that a
-	// page's certificate must carry ("" for the pod's address).
+	// How pages under https are verified: CACertPath is a file of authorities ("" for those of the
+	// system), ClientCertPath is the client certificate that the manager presents, and ServerName
+	// is the name in the page's certificate ("" for the pod's address).
 	CACertPath, ClientCertPath, ClientKeyPath, ServerName string
 	InsecureSkipVerify                                    bool
 }
 
-// The range of the scrape interval: below, the pages cost more than they tell;
-// above, a page is never Fresh.
+// The range of the scrape interval: below it, reading the pages costs more than it is worth; above
+// it, a page is never Fresh.
 const shortestScrape, longestScrape = time.Second, time.Minute
 
 func (c *Collector) define(d *definition) {
@@ -101,7 +101,7 @@ func (s *Scrape) validate(backend string) error {
 	return s.validateFiles()
 }
 
-// validateFiles refuses files that are missing or do not hold what they should.
+// validateFiles refuses files that are missing, or that hold no valid certificate or key.
 func (s *Scrape) validateFiles() error {
 	for _, file := range []struct{ key, path string }{
 		{"SCRAPE_CA_CERT_PATH", s.CACertPath},

@@ -14,15 +14,15 @@ type Source struct {
 	Data            map[string]string
 }
 
-// What is read of the ConfigMaps of a namespace that is not the system's: as much as two
+// How much is read of the ConfigMaps of a namespace other than the system's: enough for two
 // ordinary entries for each of 1,000 models.
 const (
 	mostRead = 512 << 10 // bytes
-	keyBytes = 128       // that a key counts for beside its text
+	keyBytes = 128       // added to the size of each key and its text
 )
 
-// within returns m with the keys, in their order, that are within room, which is taken from
-// it, and how many are not.
+// within returns m with the keys, in sorted order, that fit into room, and the number of the
+// others. It subtracts the size of the kept keys from room.
 func (m Source) within(room *int) (within Source, left int) {
 	within = Source{Namespace: m.Namespace, Name: m.Name, Data: map[string]string{}}
 	for _, key := range slices.Sorted(maps.Keys(m.Data)) {
@@ -37,7 +37,7 @@ func (m Source) within(room *int) (within Source, left int) {
 	return within, left
 }
 
-// Kind is what a ConfigMap is about.
+// Kind is the subject of a ConfigMap.
 type Kind string
 
 // The kinds of ConfigMap.
@@ -60,7 +60,7 @@ func Kinds() []Kind {
 // first that exists is read.
 type Names map[Kind][]string
 
-// PublishedNames returns the names under which published versions looked.
+// PublishedNames returns the names that published versions read.
 func PublishedNames() Names {
 	return Names{
 		KindSettings: {
@@ -75,9 +75,8 @@ func PublishedNames() Names {
 	}
 }
 
-// With returns the names with one more of a kind, before the others; "" adds
-// none. The variables CONFIG_MAP_NAME and SATURATION_CONFIG_MAP_NAME name one of
-// KindSettings and one of KindSaturation.
+// With returns the names with one more of a kind, before the others; "" adds none. The variable
+// CONFIG_MAP_NAME adds one of KindSettings, and SATURATION_CONFIG_MAP_NAME one of KindSaturation.
 func (n Names) With(kind Kind, name string) Names {
 	out := Names{}
 	for k, names := range n {
@@ -90,9 +89,9 @@ func (n Names) With(kind Kind, name string) Names {
 	return out
 }
 
-// WithPrefixed returns the names with those of all that are a published name behind a prefix and a dash, as objects of
-// a Helm release and of kustomize's namePrefix have it: behind the others of their kind, in the order of the names, so
-// that they are read while nothing else of their kind is there.
+// WithPrefixed returns the names with those of all that end with a dash and a published name, as a
+// Helm release and kustomize's namePrefix name their objects. They come after the others of their
+// kind, in sorted order, so that they are read only where no other of the kind exists.
 func (n Names) WithPrefixed(all []string) Names {
 	out := n.With("", "")
 	for _, name := range slices.Sorted(slices.Values(all)) {
@@ -117,8 +116,7 @@ func (n Names) kindBehindPrefix(name string) (Kind, bool) {
 	return "", false
 }
 
-// KindOf returns the kind of the ConfigMaps of this name, and whether there is
-// one.
+// KindOf returns the kind of the ConfigMaps of this name, and whether there is one.
 func (n Names) KindOf(name string) (Kind, bool) {
 	for _, kind := range Kinds() {
 		if slices.Contains(n[kind], name) {
@@ -128,8 +126,8 @@ func (n Names) KindOf(name string) (Kind, bool) {
 	return "", false
 }
 
-// Nearest returns the name that this one was probably meant to be, or "": one
-// that it ends with, as the charts' names do, or is a slip of the pen away from.
+// Nearest returns the known name that this one was probably meant to be, or "": a suffix of it, as
+// in the charts' names, or a name that differs by a typing error.
 func (n Names) Nearest(name string) string {
 	var all []string
 	for _, kind := range Kinds() {
@@ -143,8 +141,8 @@ func (n Names) Nearest(name string) string {
 	return spelling.Nearest(name, all)
 }
 
-// choose returns, of the ConfigMaps of one namespace and kind, the one whose
-// name comes first, and the others in the order of their names.
+// choose returns, of the ConfigMaps of one namespace and kind, the one whose name comes first in n,
+// and the others in the order of n.
 func (n Names) choose(kind Kind, maps []Source) (first Source, others []Source) {
 	sorted := slices.SortedFunc(slices.Values(maps), func(a, b Source) int {
 		return slices.Index(n[kind], a.Name) - slices.Index(n[kind], b.Name)

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// errEmpty says that a text holds nothing, or comments alone.
+// errEmpty says that a text is empty or has only comments.
 var errEmpty = errors.New("it is empty")
 
 // decodeMapping reads a YAML or JSON text whose top is a mapping. Numbers are
@@ -30,8 +30,8 @@ func decodeMapping(text string) (map[string]any, error) {
 	}
 	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil && strings.Contains(err.Error(), "unsupported value") {
-		// JSON has neither NaN nor infinity. As text they reach the field that
-		// they stand in, which names itself.
+		// JSON has neither NaN nor infinity. As text they reach their field, whose finding names
+		// it.
 		asJSON, err = yaml.YAMLToJSONStrict(notFinite.ReplaceAll([]byte(text), []byte(`$1"$2"`)))
 	}
 	if err != nil {
@@ -53,13 +53,13 @@ func decodeMapping(text string) (map[string]any, error) {
 	return mapping, nil
 }
 
-// yamlError is an error about a text on one line, cut to longestReason.
+// yamlError returns an error with the text of err on one line, cut to longestReason.
 func yamlError(err error) error {
 	return errors.New(cut(strings.Join(strings.Fields(err.Error()), " "), longestReason))
 }
 
-// documents counts the YAML documents of a text that are not empty: a parser
-// reads the first and passes over the others in silence.
+// documents counts the YAML documents of a text that are not empty: the parser reads the first and
+// silently ignores the others.
 func documents(text string) int {
 	n := 0
 	for _, part := range separator.Split(text, -1) {
@@ -70,8 +70,8 @@ func documents(text string) int {
 	return n
 }
 
-// separator stands between documents: nothing else begins a line so. A comment
-// takes a whole line here.
+// separator matches the line between documents: no other line begins like this. comment matches a
+// comment that takes a whole line.
 var (
 	separator = regexp.MustCompile(`(?m)^---(?:[ \t\r]|$)`)
 	comment   = regexp.MustCompile(`(?m)^\s*#.*$`)
@@ -80,7 +80,7 @@ var (
 // notFinite finds YAML's NaN and infinities as values.
 var notFinite = regexp.MustCompile(`([:\-,\[]\s*)([+-]?\.(?:nan|NaN|NAN|inf|Inf|INF))\b`)
 
-// describe says what kind of value this is.
+// describe names the kind of a value.
 func describe(v any) string {
 	switch v.(type) {
 	case nil:
@@ -118,14 +118,12 @@ func show(v any) string {
 	}
 }
 
-// values are the accepted fields of an entry, by name. They are never changed
-// once an entry is made.
+// values are the accepted fields of an entry, by name. They do not change once the entry is made.
 type values map[string]any
 
-// readFields reads the fields of a mapping, at a path within the value of the
-// findings' key. Fields that are not accepted, or not known, are findings and
-// left out; refused are the known ones that were not accepted. Fields named in
-// also are read elsewhere.
+// readFields reads the fields of a mapping at path within the value of the findings' key. It leaves
+// out unknown fields and fields that are not accepted, and adds a finding for each; refused names
+// the known ones among them. It ignores the fields named in also, which are read elsewhere.
 func readFields[T any](fs []field[T], in map[string]any, path string, f *findings, also ...string) (out values, refused []string) {
 	out = values{}
 	byName := map[string]field[T]{}
@@ -141,7 +139,7 @@ func readFields[T any](fs []field[T], in map[string]any, path string, f *finding
 		case !ok && slices.Contains(also, name):
 		case !ok:
 			f.unknown(path+name, name, names)
-		case raw == nil: // "name:" with nothing behind it is not set
+		case raw == nil: // "name:" without a value is not set
 		default:
 			v, ok := known.parse(raw)
 			if !ok {
@@ -155,9 +153,8 @@ func readFields[T any](fs []field[T], in map[string]any, path string, f *finding
 	return out, refused
 }
 
-// keepLast puts the last good values of refused fields into to, and says in the
-// findings from one on what holds of each: that, or something else where there
-// is none.
+// keepLast puts the last good values of refused fields into to. In each finding from index from on
+// it says what is in force: that value, or otherwise where there is none.
 func keepLast(to, last values, refused []string, f *findings, from int, otherwise string) {
 	for _, name := range refused {
 		if v, ok := last[name]; ok {
@@ -181,15 +178,14 @@ func applyFields[T any](fs []field[T], to *T, in values) {
 	}
 }
 
-// name is a field that says what an entry is for, and where it goes.
+// name is a field that says which objects an entry is for, and the place of its value.
 type name struct {
 	field string
 	to    *string
 }
 
-// readNames reads such fields, at a path within the value of the findings' key.
-// One that is no text makes the entry useless: it is a finding, and false is
-// returned.
+// readNames reads such fields at path within the value of the findings' key. A value that is not
+// text makes the entry useless: readNames adds a finding and returns false.
 func readNames(tree map[string]any, path string, f *findings, names ...name) bool {
 	for _, n := range names {
 		raw, ok := tree[n.field]

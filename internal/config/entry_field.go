@@ -21,18 +21,16 @@ type Key struct {
 	// value of a key.
 	Name    string
 	Type    string // duration, number, whole number, boolean, text
-	Default string // as it would be written; "" for none
+	Default string // as a user would write it; "" for none
 	Accepts string // the accepted values
 	Meaning string
-	// PerNamespace is whether a ConfigMap in the namespace of a model overrides
-	// it there.
+	// PerNamespace is whether a ConfigMap in the namespace of a model overrides the key there.
 	PerNamespace bool
-	// AtStart is whether a change takes effect when the manager starts again, and
-	// not at once.
+	// AtStart is whether a change takes effect only when the manager starts again.
 	AtStart bool
 }
 
-// field is a key, how it is read and where its value goes.
+// field is a key, its parser and the place of its value.
 type field[T any] struct {
 	Key
 	parse  func(raw any) (any, bool)
@@ -41,13 +39,13 @@ type field[T any] struct {
 	secret bool
 }
 
-// nearest is the name that a text in the place of one may mean, "" for none.
+// nearest returns the accepted name that a misspelled one probably means, "" for none.
 func (f field[T]) nearest(raw any) string {
 	written, _ := text(raw)
 	return spelling.Nearest(written, f.names)
 }
 
-// shown is a value fit for a finding.
+// shown renders a value for a finding, without secrets.
 func (f field[T]) shown(raw any) string {
 	if f.secret {
 		return "(hidden)"
@@ -58,18 +56,17 @@ func (f field[T]) shown(raw any) string {
 	return show(raw)
 }
 
-// password is that of a URL, and what stands before it.
+// password matches the password of a URL and the text before it.
 var password = regexp.MustCompile(`(://[^/?#:@]*):[^/?#]*@`)
 
-// withoutPassword hides the password of a URL, whether or not it is one that can
-// be read.
+// withoutPassword hides the password of a URL, even of a URL that cannot be parsed.
 func withoutPassword(text string) string { return password.ReplaceAllString(text, "$1:xxxxx@") }
 
-// plainText is the value of a key that has no YAML around it: everything is text
-// there, so numbers and booleans are read from it.
+// plainText is the value of a key that is not YAML. All of it is text, so numbers and booleans are
+// parsed from it.
 type plainText string
 
-// newField makes a field of a reader and the place its value goes to.
+// newField makes a field of a parser and the place of its value.
 func newField[T, V any](k Key, parse func(raw any) (V, bool), at func(*T) *V) field[T] {
 	return field[T]{
 		Key: k,
@@ -138,7 +135,7 @@ func choiceField[T any](k Key, names []string, at func(*T) *string) field[T] {
 	return f
 }
 
-// formerly also accepts a name as it was published, for the one that it has now.
+// formerly also accepts the published name was and reads it as is.
 func formerly[T any](f field[T], was, is string) field[T] {
 	parse := f.parse
 	f.parse = func(raw any) (any, bool) {

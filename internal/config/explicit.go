@@ -1,21 +1,21 @@
 package config
 
-// Explicit is what was set nearer to the process than a ConfigMap: by a flag, an
-// environment variable or the file of --config-file. It wins.
+// Explicit holds what a flag, an environment variable or the file of --config-file set. It wins
+// over ConfigMaps.
 type Explicit interface {
-	// Lookup returns the value of a key as it was written, "" if it is not set,
-	// and where it was set.
+	// Lookup returns the value of a key as it was written, and the place that set it. ok is false,
+	// and value "", if the key is not set.
 	Lookup(key string) (value, origin string, ok bool)
 }
 
-// Place is one of several places in which a key may be set, by the name of its
-// environment variable.
+// Place is one of several places that may set a key. Lookup takes the name of its environment
+// variable.
 type Place struct {
 	Origin string // in words: "the environment"
 	Lookup func(key string) (value string, ok bool)
 }
 
-// Places are places in the order in which they win. An empty value is not set.
+// Places are in the order in which they win. An empty value counts as not set.
 type Places []Place
 
 var _ Explicit = Places{}

@@ -1,15 +1,15 @@
 package config
 
-// ExternalScaler says whether and to which clients decisions are served as an external scaler of
-// KEDA.
+// ExternalScaler says whether the manager serves decisions as an external scaler of KEDA, and to
+// which clients.
 type ExternalScaler struct {
-	// BindAddress serves them, "" is off.
+	// BindAddress is the address to serve on, "" for off.
 	BindAddress string
 	// CertPath is a folder with tls.crt and tls.key, "" for a self-signed certificate.
 	CertPath string
 	// ClientCAPath is a PEM file of the authorities whose clients may ask.
 	ClientCAPath string
-	// AnyClient lets every client ask that reaches the address, in place of ClientCAPath.
+	// AnyClient admits every client that reaches the address, in place of ClientCAPath.
 	AnyClient bool
 }
 
@@ -20,7 +20,7 @@ func (e *ExternalScaler) define(d *definition) {
 	d.truth(&e.AnyClient, "external-scaler-any-client", false, "let every client ask it that reaches the address, with a certificate or without")
 }
 
-// validate refuses a port that no client may use, or that is both for some and for everyone.
+// validate refuses an address that admits no client, and one with both ClientCAPath and AnyClient.
 func (e ExternalScaler) validate() error {
 	switch {
 	case e.BindAddress == "":

@@ -12,8 +12,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// File is the content of --config-file: the settings by the names of their
-// environment variables, as text.
+// File is the content of --config-file: the text of each setting, by the name of its environment
+// variable.
 type File map[string]string
 
 // Lookup returns the value of a setting, and whether it is set.
@@ -22,13 +22,13 @@ func (f File) Lookup(key string) (value string, ok bool) {
 	return value, ok
 }
 
-// largestFile bounds a file of settings, in bytes: what a ConfigMap can hold.
+// largestFile bounds a file of settings to what a ConfigMap can hold, in bytes.
 const largestFile = 1 << 20
 
-// ParseFile reads a file of settings: a YAML mapping from names of environment
-// variables to text, numbers, true or false. A name without a value is not set.
-// Names that are not among those known are refused, with the nearest. Its error
-// joins one for each fault, a *FieldError where a value is at fault.
+// ParseFile reads a file of settings: a YAML mapping from names of environment variables to text,
+// numbers, true or false. A name without a value is not set. It refuses names that are not in
+// known, and suggests the nearest. Its error joins one for each fault, a *FieldError for a faulty
+// value.
 func ParseFile(content []byte, known []string) (File, error) {
 	settings, faults, err := parseSettingsText(string(content))
 	if err != nil {
@@ -58,8 +58,8 @@ func ParseFile(content []byte, known []string) (File, error) {
 	return settings, nil
 }
 
-// parseSettingsText reads settings as YAML. Values that are not scalars are
-// returned as faults by name.
+// parseSettingsText reads settings as YAML. faults describes the values that are not scalars, by
+// name.
 func parseSettingsText(content string) (settings File, faults map[string]string, err error) {
 	settings, faults = File{}, map[string]string{}
 	if len(content) > largestFile {
@@ -83,7 +83,7 @@ func parseSettingsText(content string) (settings File, faults map[string]string,
 	return settings, faults, nil
 }
 
-// renderValue writes a value of a setting as it would be set.
+// renderValue writes a value of a setting as a user would set it.
 func renderValue(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -12,18 +12,18 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// Severity says what a Finding means for its user.
+// Severity says what a Finding means for the user.
 type Severity string
 
 // The severities.
 const (
-	// Refused: what was written is not in force.
+	// Refused: the value is not in force.
 	Refused Severity = "refused"
-	// Doubtful: it is accepted and does not do what one might think.
+	// Doubtful: the value is in force, but may not have the effect that the user expects.
 	Doubtful Severity = "doubtful"
 )
 
-// Finding is something in a ConfigMap that its user must know about.
+// Finding is a fault or doubt in a ConfigMap that its user must know about.
 type Finding struct {
 	Severity  Severity `json:"severity"`
 	Namespace string   `json:"namespace"` // of the ConfigMap
@@ -31,24 +31,22 @@ type Finding struct {
 	Key       string   `json:"key,omitempty"`
 	// Field is the place within the value of Key, such as data[2].slo-ttft.
 	Field string `json:"field,omitempty"`
-	// Value is what was found, "" where the fault is not in one value. Secrets
-	// are hidden.
+	// Value is the value that was found, "" where no single value is at fault. Secrets are hidden.
 	Value string `json:"value,omitempty"`
-	// Problem says what is wrong where Want does not say it all.
+	// Problem says what is wrong where Want does not suffice.
 	Problem string `json:"problem,omitempty"`
 	Want    string `json:"want,omitempty"` // what is accepted
 	Nearest string `json:"nearest,omitempty"`
-	// InForce says what holds instead.
+	// InForce says what applies instead.
 	InForce string `json:"inForce,omitempty"`
-	// Concerns are the variants that the entry is for; empty parts stand for all.
+	// Concerns is the set of variants that the entry is for; empty parts match all.
 	Concerns Scope `json:"concerns,omitzero"`
-	// Unnamed is whether, of those, it is about the ones alone whose service class
-	// is looked up by their model, because they name none.
+	// Unnamed restricts Concerns to the variants that name no service class, whose class is looked
+	// up by their model.
 	Unnamed bool `json:"unnamed,omitempty"`
 }
 
-// Scope is a set of variants: those with this namespace, model and accelerator,
-// "" for any.
+// Scope is a set of variants: those with this namespace, model and accelerator, "" for any.
 type Scope struct {
 	Namespace   string `json:"namespace,omitempty"`
 	Model       string `json:"model,omitempty"` // its ID
@@ -72,7 +70,7 @@ func (s Scope) and(o Scope) Scope {
 	return Scope{both(s.Namespace, o.Namespace), both(s.Model, o.Model), both(s.Accelerator, o.Accelerator)}
 }
 
-// String says in one sentence where, what, what is accepted and what holds.
+// String returns the place and the message in one sentence.
 func (f Finding) String() string {
 	at := fmt.Sprintf("ConfigMap %s/%s", f.Namespace, f.ConfigMap)
 	if place := f.Place(); place != "" {
@@ -89,7 +87,7 @@ func (f Finding) Place() string {
 	return f.Key + f.Field
 }
 
-// Message says what, what is accepted and what holds.
+// Message returns the value, the problem, the accepted values and what is in force.
 func (f Finding) Message() string {
 	var b strings.Builder
 	problem := f.Problem
@@ -112,18 +110,18 @@ func (f Finding) Message() string {
 	return b.String()
 }
 
-// longestShown bounds what a finding repeats of its input, in characters: a
-// condition's message holds 32 KiB, an event's 1 KiB.
+// longestShown bounds how much of its input a finding repeats, in characters: a condition's message
+// holds 32 KiB, an event's 1 KiB.
 const longestShown = 96
 
-// longestReason bounds what a finding repeats of a YAML error, which may list
-// every line.
+// longestReason bounds how much of a YAML error a finding repeats, in characters: such an error may
+// list every line.
 const longestReason = 240
 
-// shorten cuts text that is too long to be repeated, and makes it valid UTF-8.
+// shorten cuts text to longestShown characters, and makes it valid UTF-8.
 func shorten(text string) string { return cut(text, longestShown) }
 
-// cut is shorten to a number of characters.
+// cut cuts text to a number of characters, and makes it valid UTF-8.
 func cut(text string, longest int) string {
 	text = strings.ToValidUTF8(text, "?")
 	if utf8.RuneCountInString(text) <= longest {
@@ -132,26 +130,26 @@ func cut(text string, longest int) string {
 	return string([]rune(text)[:longest]) + "..."
 }
 
-// mostFindings bounds what one ConfigMap says. A user mends the first before
+// mostFindings bounds the findings of one ConfigMap and severity. A user mends the first before
 // reading the twentieth.
 const mostFindings = 20
 
-// findings collects those of one ConfigMap, up to mostFindings of each severity;
-// the rest is counted.
+// findings collects the findings of one ConfigMap, up to mostFindings of each severity, and counts
+// the others.
 type findings struct {
 	of   Source
 	list []Finding
 	seen map[Severity]int
-	// key and concerns are put into what is added.
+	// add puts key and concerns into each finding.
 	key      string
 	concerns Scope
-	// omitted is what those that are left out concern, by their severity.
+	// omitted is the scope of the findings that are only counted, by severity.
 	omitted map[Severity]Scope
 }
 
-// mappings yields the entries of the ConfigMap that are YAML mappings, ordered by key. A finding that
-// is added meanwhile names the entry. An entry that is no mapping is refused: want is what would be
-// accepted, and keep returns what is in force in its place.
+// mappings yields the entries of the ConfigMap that are YAML mappings, ordered by key. A finding
+// that is added meanwhile names the entry. An entry that is no mapping is refused: want is what
+// would be accepted, and keep returns what is in force in its place.
 func (f *findings) mappings(system bool, want string, keep func(key string) string) iter.Seq2[string, map[string]any] {
 	return func(yield func(string, map[string]any) bool) {
 		for _, key := range slices.Sorted(maps.Keys(f.of.Data)) {
@@ -175,8 +173,7 @@ func newFindings(of Source) *findings {
 	return &findings{of: of, seen: map[Severity]int{}, omitted: map[Severity]Scope{}}
 }
 
-// full reports whether another finding would only be counted, so that nothing
-// costly need be found out for it.
+// full reports whether another finding would only be counted. The caller then skips costly details.
 func (f *findings) full(s Severity) bool { return f.seen[s] >= mostFindings }
 
 func (f *findings) add(found Finding) {
@@ -195,8 +192,7 @@ func (f *findings) add(found Finding) {
 	f.list = append(f.list, found)
 }
 
-// hold says what is in force instead, in the findings from one on that do not
-// say it.
+// hold sets InForce in each finding from index from on that does not have it.
 func (f *findings) hold(from int, instead func(field string) string) {
 	for i := from; i < len(f.list); i++ {
 		if f.list[i].InForce == "" {
@@ -205,7 +201,7 @@ func (f *findings) hold(from int, instead func(field string) string) {
 	}
 }
 
-// unknown adds that a name is not among those known.
+// unknown adds a finding that a name is not known.
 func (f *findings) unknown(field, name string, known []string) {
 	found := Finding{Severity: Refused, Field: field, Problem: "is not known", InForce: "all but this field"}
 	if field == "" {
@@ -220,7 +216,7 @@ func (f *findings) unknown(field, name string, known []string) {
 	f.add(found)
 }
 
-// all returns the findings, with one that counts those left out.
+// all returns the findings, and for each severity one that counts the findings left out.
 func (f *findings) all() []Finding {
 	out := f.list
 	for _, s := range []Severity{Refused, Doubtful} {
@@ -234,7 +230,7 @@ func (f *findings) all() []Finding {
 	return out
 }
 
-// oneOfKnown lists the names if that is short enough to help.
+// oneOfKnown lists the names if the list is short enough to help.
 func oneOfKnown(known []string) string {
 	if text := oneOf(known); len(text) <= 3*longestShown {
 		return text

@@ -6,12 +6,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 )
 
-// Within returns the first findings of each namespace, at most limit of them, in their
-// order, each time followed by one that counts the others; and how many those are, of
-// the namespaces that have more.
+// Within returns the first limit findings of each namespace in their order, and after them one for
+// each namespace that has more, which counts the others. left is that count by namespace.
 func Within(limit int, all []Finding) (told []Finding, left map[string]int) {
 	counts, left := map[string]int{}, map[string]int{}
-	first := map[string]Finding{} // that is left out
+	first := map[string]Finding{} // the first that is left out, by namespace
 	for _, f := range all {
 		if counts[f.Namespace]++; counts[f.Namespace] > limit {
 			if left[f.Namespace]++; left[f.Namespace] == 1 {
@@ -21,7 +20,7 @@ func Within(limit int, all []Finding) (told []Finding, left map[string]int) {
 		}
 		told = append(told, f)
 	}
-	for _, f := range all { // in the order of the namespaces
+	for _, f := range all { // in the order in which the namespaces appear
 		if of, ok := first[f.Namespace]; ok {
 			told = append(told, Finding{
 				Severity: Doubtful, Namespace: of.Namespace, ConfigMap: of.ConfigMap, Concerns: Scope{Namespace: of.Namespace},

@@ -8,13 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Inventory says which accelerators of the cluster count in limited mode.
+// Inventory says which accelerators of the cluster limited mode counts.
 type Inventory struct {
 	// NodeSelector is the label selector of the nodes that count, "" for all.
 	NodeSelector string
-	// Vendors are the domains of vendors beside NVIDIA, AMD and Intel, with commas
-	// between them: whose resource is <domain>/gpu and whose node label that names
-	// the product is <domain>/gpu.product.
+	// Vendors are the domains of vendors beside NVIDIA, AMD and Intel, separated by commas. The
+	// resource of a vendor is <domain>/gpu, and <domain>/gpu.product is the node label that names
+	// the product.
 	Vendors string
 }
 

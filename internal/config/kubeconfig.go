@@ -6,9 +6,8 @@ import (
 	"path/filepath"
 )
 
-// CheckKubeconfig returns an error if the variable KUBECONFIG names files and
-// none of them is there. The client library passes over missing files, and then
-// says that nothing was configured.
+// CheckKubeconfig returns an error if the variable KUBECONFIG names files and none of them exists.
+// The client library ignores missing files, and then reports that nothing was configured.
 func CheckKubeconfig(lookupEnv func(string) (string, bool)) error {
 	const key = "KUBECONFIG"
 	value, ok := lookupEnv(key)

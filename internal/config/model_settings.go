@@ -8,40 +8,40 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// ModelSettings is how decisions are made for one model, with nothing left to look up.
+// ModelSettings are the complete settings for the decisions about one model.
 type ModelSettings struct {
 	Model scaling.ModelKey
 	// Saturation holds the thresholds of the spare capacity analysis.
 	Saturation saturation.Thresholds
-	// Analyzer is what measures saturation, one of Analyzers.
+	// Analyzer is the measure of saturation, one of Analyzers.
 	Analyzer string
-	// NamesSpare is whether an entry names how spare capacity is measured: a trigger of it,
-	// or analyzerName. Engine hybrid then counts what Analyzer says, else tokens.
+	// NamesSpare is whether an entry sets how spare capacity is measured: a trigger of it, or
+	// analyzerName. Engine hybrid then measures saturation by Analyzer, else in tokens.
 	NamesSpare bool
-	// ScaleUpThreshold and ScaleDownBoundary are the utilizations above which the
-	// token capacity analysis (AnalyzerTokens) grows and below which it shrinks,
-	// ratios in (0, 1], the first the larger.
+	// ScaleUpThreshold and ScaleDownBoundary are utilizations, ratios in (0, 1], the first the
+	// larger. The token capacity analysis (AnalyzerTokens) grows above the first and shrinks below
+	// the second.
 	ScaleUpThreshold, ScaleDownBoundary float64
-	// Engine is what decides, one of Engines.
+	// Engine is the engine that decides, one of Engines.
 	Engine string
-	// Limited is whether the inventory bounds what is decided.
+	// Limited is whether decisions stay within the inventory.
 	Limited bool
 	// ShareProfiles is Settings.ShareProfiles.
 	ShareProfiles bool
-	// ScaleUpStabilization and ScaleDownStabilization are how long a change must
-	// have been wanted, 0 to 1h; 0 is at once.
+	// ScaleUpStabilization and ScaleDownStabilization are how long a change must have been wanted,
+	// 0 to 1h; 0 is at once.
 	ScaleUpStabilization, ScaleDownStabilization time.Duration
-	// ScaleDownStartUps is for how many start-ups of a replica shrinking must have been
-	// wanted, where that is longer, 0 to 10.
+	// ScaleDownStartUps is the same for a reduction as a number of start-ups of a replica, 0 to 10.
+	// The longer of both applies.
 	ScaleDownStartUps float64
-	// MaxScaleUpStep and MaxScaleDownStep are the most replicas added or removed
-	// by one decision, 0 for no limit.
+	// MaxScaleUpStep and MaxScaleDownStep are the most replicas that one decision adds or removes,
+	// 0 for no limit.
 	MaxScaleUpStep, MaxScaleDownStep int
-	// TTFTPercentile and ITLPercentile are the percentiles that objectives are
-	// held to, ratios in [0, 1); 0 is the mean.
+	// TTFTPercentile and ITLPercentile are the percentiles that must meet the objectives, ratios in
+	// [0, 1); 0 is the mean.
 	TTFTPercentile, ITLPercentile float64
-	// Attainment is the part of the requests that are to meet the objective, a ratio
-	// in [0.5, 0.999], and AttainmentWindow the time over which they are counted, 1h to 7d.
+	// Attainment is the share of requests that must meet the objective, a ratio in [0.5, 0.999].
+	// AttainmentWindow is the time over which they are counted, 1h to 7d.
 	Attainment       float64
 	AttainmentWindow time.Duration
 	// Objective is what requests of the model should meet.
@@ -52,7 +52,7 @@ type ModelSettings struct {
 // ScaleToZero says whether a model may be scaled to zero, and when.
 type ScaleToZero struct {
 	Enabled bool
-	// Retention is how long it is kept without a request, > 0.
+	// Retention is how long the model is kept without a request, > 0.
 	Retention time.Duration
 }
 
@@ -65,20 +65,18 @@ const (
 // Analyzers returns the analyzers of saturation, the default first.
 func Analyzers() []string { return []string{AnalyzerSpare, AnalyzerTokens} }
 
-// SizesToObjectives reports whether the engine needs objectives, and profiles to
-// meet them by.
+// SizesToObjectives reports whether the engine needs objectives, and profiles to meet them.
 func (p ModelSettings) SizesToObjectives() bool {
 	return p.Engine == EngineQueueing || p.Engine == EngineHybrid
 }
 
-// CountsTokens reports whether saturation is measured in tokens, and not by the spare
-// capacity of replicas.
+// CountsTokens reports whether saturation is measured in tokens. Otherwise it is measured by the
+// spare capacity of replicas.
 func (p ModelSettings) CountsTokens() bool {
 	return p.Engine == EngineTokens || p.Analyzer == AnalyzerTokens || p.Engine == EngineHybrid && !p.NamesSpare
 }
 
-// namesSpare reports whether an entry with these fields says how spare capacity is
-// measured.
+// namesSpare reports whether an entry with these fields sets how spare capacity is measured.
 func (v values) namesSpare() bool {
 	return slices.ContainsFunc([]string{"kvSpareTrigger", "queueSpareTrigger", "analyzerName"}, func(name string) bool { _, ok := v[name]; return ok })
 }
@@ -92,7 +90,7 @@ const (
 	EnginePublished  = "published"  // spare capacity by the published rule, one replica at a time
 )
 
-// engineModel is the name that EngineQueueing was published by.
+// engineModel is the published name of EngineQueueing.
 const engineModel = "model"
 
 // Engines returns the engines.
@@ -100,16 +98,15 @@ func Engines() []string {
 	return []string{EngineTokens, EngineSaturation, EngineQueueing, EngineHybrid, EnginePublished}
 }
 
-// engineDefault says which engine decides where none is named: where no objective says
-// how fast a model should answer there is nothing to size to, and nothing to
-// complain about; and who tuned spare capacity keeps it. docs/user-guide/objectives.md
-// says why it is these.
+// engineDefault describes the engine of an entry that names none. Without an objective there is
+// nothing to size to, and nothing to report as missing. Users who tuned spare capacity keep it.
+// docs/user-guide/objectives.md gives the reasons.
 const engineDefault = EngineHybrid + " for a model that a service class names, else " + EngineTokens +
 	", or " + EngineSaturation + " where kvSpareTrigger, queueSpareTrigger or analyzerName is set"
 
-// withEngine returns the policy with an engine, the default where none is named.
-// Thresholds of tokens that leave no gap are accepted then, since the published versions
-// read them where analyzerName says so alone: spare capacity decides.
+// withEngine returns the settings with an engine, the default where none is named. Token thresholds
+// that leave no gap then select spare capacity and are accepted, because published versions read
+// them only where analyzerName asked for it.
 func (p ModelSettings) withEngine() ModelSettings {
 	if p.Engine != "" {
 		return p
@@ -126,14 +123,14 @@ func (p ModelSettings) withEngine() ModelSettings {
 	return p
 }
 
-// limiterKey is the field that Policy.Limited comes from; unset, it is
-// WVA_LIMITED_MODE.
+// limiterKey is the field that sets ModelSettings.Limited. Where it is not set, WVA_LIMITED_MODE
+// does.
 const limiterKey = "enableLimiter"
 
 // policyFields are the fields of an entry of KindSaturation.
 func policyFields() []field[ModelSettings] {
 	const (
-		mostRequests = 1_000_000 // a queue beyond that is no queue
+		mostRequests = 1_000_000 // no real queue is longer
 		mostReplicas = 10_000
 	)
 	ratio := func(name, def, meaning string, at func(*ModelSettings) *float64) field[ModelSettings] {
@@ -184,7 +181,7 @@ func policyFields() []field[ModelSettings] {
 	return fields
 }
 
-// defaultPolicy returns what holds where nothing is set.
+// defaultPolicy returns the settings where no entry sets any.
 func defaultPolicy() ModelSettings {
 	var p ModelSettings
 	for _, f := range policyFields() {
@@ -195,8 +192,8 @@ func defaultPolicy() ModelSettings {
 	return p
 }
 
-// contradiction says what is wrong between thresholds that are accepted each by
-// itself, or returns nothing.
+// contradiction reports whether thresholds that are each accepted contradict each other, and what
+// would be accepted.
 func (p ModelSettings) contradiction() (want string, found bool) {
 	switch t := p.Saturation; {
 	case t.KVCacheThreshold < t.KVSpareTrigger:
@@ -207,7 +204,7 @@ func (p ModelSettings) contradiction() (want string, found bool) {
 	return "", false
 }
 
-// doubt says what thresholds do that no user can want, or returns "".
+// doubt describes an effect of the thresholds that no user can want, "" for none.
 func (p ModelSettings) doubt() string {
 	switch t := p.Saturation; {
 	case t.KVCacheThreshold == 0 || t.QueueLengthThreshold == 0:

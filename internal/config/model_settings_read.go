@@ -9,21 +9,21 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// defaultKey is the key whose entry is for every model.
+// defaultKey is the key of the entry for every model.
 const defaultKey = "default"
 
 // policyEntry is one accepted entry of KindSaturation.
 type policyEntry struct {
-	Namespace, ConfigMap, Key string // where it stands
+	Namespace, ConfigMap, Key string // its place
 	Scope                     Scope
 	Fields                    values
 }
 
-// policies are the accepted entries of one ConfigMap by what they are for. The
-// scope without namespace and model is that of the key default.
+// policies are the accepted entries of one ConfigMap by their scope. The empty scope is that of the
+// key default.
 type policies map[Scope]policyEntry
 
-// chain returns the entries that hold for a model, the most general first.
+// chain returns the entries that apply to a model, the most general first.
 func (p policies) chain(s Scope) []policyEntry {
 	scopes := []Scope{{}, {Namespace: s.Namespace}, {Model: s.Model}, s}
 	var out []policyEntry
@@ -43,14 +43,13 @@ type policyReader struct {
 	defaults ModelSettings
 }
 
-// read returns the accepted entries of a ConfigMap, with those of last in the
-// place of those that are not. base holds the entries that lie below: those of
-// the system namespace, for another one.
+// read returns the accepted entries of a ConfigMap; an entry of last replaces a refused one. base
+// holds the entries of the lower layer: of the system namespace, for the ConfigMap of another.
 func (r policyReader) read(of Source, system bool, base, last policies) (policies, []Finding) {
 	f := newFindings(of)
 	out := policies{}
 	parsed, bad := r.parse(of, system, last, f)
-	// The general before the special, because it lies below it.
+	// The general before the special, because the special inherits from it.
 	order := slices.SortedFunc(maps.Keys(parsed), Scope.compare)
 	for _, scope := range order {
 		entry := parsed[scope]
@@ -76,7 +75,8 @@ func (r policyReader) read(of Source, system bool, base, last policies) (policie
 	return out, f.all()
 }
 
-// concerns widens the scope of an entry to the models it is for.
+// concerns returns the scope of the models that an entry is for. Outside the system namespace they
+// are in the namespace of the ConfigMap.
 func (policyReader) concerns(scope Scope, of Source, system bool) Scope {
 	if !system {
 		scope.Namespace = of.Namespace
@@ -84,7 +84,7 @@ func (policyReader) concerns(scope Scope, of Source, system bool) Scope {
 	return scope
 }
 
-// parse reads every entry. bad are the scopes whose entry is that of last.
+// parse reads every entry. bad holds the scopes whose entry is that of last.
 func (r policyReader) parse(of Source, system bool, last policies, f *findings) (parsed policies, bad map[Scope]bool) {
 	parsed, bad = policies{}, map[Scope]bool{}
 	byKey := map[string]policyEntry{}
@@ -122,7 +122,7 @@ func (r policyReader) parse(of Source, system bool, last policies, f *findings) 
 	return parsed, bad
 }
 
-// keepEntry puts an entry that was good before in force.
+// keepEntry keeps the last good entry, unless its scope has one, and says what is in force.
 func keepEntry(parsed policies, bad map[Scope]bool, old policyEntry) string {
 	if _, taken := parsed[old.Scope]; !taken {
 		parsed[old.Scope], bad[old.Scope] = old, true
@@ -130,8 +130,8 @@ func keepEntry(parsed policies, bad map[Scope]bool, old policyEntry) string {
 	return "the last good entry"
 }
 
-// policyScope reads which models an entry is for. In a ConfigMap outside the
-// system namespace that is always its own namespace, and left out of the scope.
+// policyScope reads which models an entry is for. Outside the system namespace they are always in
+// the ConfigMap's own namespace, and the scope leaves it out.
 func policyScope(key string, tree map[string]any, of Source, system bool, f *findings) (Scope, bool) {
 	var scope Scope
 	if !readNames(tree, "", f, name{"model_id", &scope.Model}, name{"namespace", &scope.Namespace}) {
@@ -161,8 +161,7 @@ func policyScope(key string, tree map[string]any, of Source, system bool, f *fin
 	return scope, true
 }
 
-// ownNamespace refuses an entry for another namespace than that of its
-// ConfigMap.
+// ownNamespace refuses an entry for a namespace other than that of its ConfigMap.
 func ownNamespace(namespace string, of Source, f *findings) bool {
 	if namespace == "" || namespace == of.Namespace {
 		return true
@@ -174,9 +173,8 @@ func ownNamespace(namespace string, of Source, f *findings) bool {
 	return false
 }
 
-// resolve puts the entries for a model over a policy, layer by layer, the first
-// the lowest. An entry that would make the policy contradict itself is passed
-// over and returned.
+// resolve applies the entries for a model to p, layer by layer, the lowest first. It skips an entry
+// that would make the settings contradict themselves, and returns it in passed.
 func (r policyReader) resolve(p ModelSettings, s Scope, layers ...policies) (resolved ModelSettings, passed []policyEntry) {
 	for _, entries := range layers {
 		for _, e := range entries.chain(s) {
@@ -191,7 +189,7 @@ func (r policyReader) resolve(p ModelSettings, s Scope, layers ...policies) (res
 	return p, passed
 }
 
-// over puts one entry over a policy.
+// over applies one entry to p.
 func (r policyReader) over(p ModelSettings, e policyEntry) ModelSettings {
 	applyFields(r.fields, &p, e.Fields)
 	p.NamesSpare = p.NamesSpare || e.Fields.namesSpare()
@@ -203,7 +201,7 @@ func (s Scope) compare(o Scope) int {
 	return cmp.Or(s.rank()-o.rank(), strings.Compare(s.Namespace, o.Namespace), strings.Compare(s.Model, o.Model))
 }
 
-// rank is higher for what is more special.
+// rank is higher for a more special scope.
 func (s Scope) rank() int {
 	rank := 0
 	if s.Namespace != "" {

@@ -16,13 +16,12 @@ import (
 
 // Operator is the configuration of a manager process.
 type Operator struct {
-	// MetricsBindAddress serves /metrics and the paths below /debug;
-	// "0" is off.
+	// MetricsBindAddress serves /metrics and the paths below /debug; "0" is off.
 	MetricsBindAddress string
-	// MetricsSecure serves them over TLS to authenticated and authorized clients.
+	// MetricsSecure serves them over TLS, to authenticated and authorized clients only.
 	MetricsSecure bool
-	// MetricsCertPath is a folder with MetricsCertName and MetricsCertKey, "" for
-	// a self-signed certificate.
+	// MetricsCertPath is a folder with MetricsCertName and MetricsCertKey, "" for a self-signed
+	// certificate.
 	MetricsCertPath, MetricsCertName, MetricsCertKey string
 	EnableHTTP2                                      bool
 	HealthProbeBindAddress                           string
@@ -38,10 +37,10 @@ type Operator struct {
 	Executor string
 	// WatchNamespace restricts the manager to one namespace, "" for all.
 	WatchNamespace string
-	// SystemNamespace is where the manager itself lives.
+	// SystemNamespace is the namespace of the manager itself.
 	SystemNamespace string
-	// ControllerInstance splits a fleet between managers: only objects whose
-	// label wva.llmd.ai/controller-instance equals it are served. "" serves all.
+	// ControllerInstance splits a fleet between managers: this one serves only objects whose label
+	// wva.llmd.ai/controller-instance has this value. "" serves all.
 	ControllerInstance string
 	LogLevel           string // debug, info, warn, error
 	// LegacyMetricNames exports the decisions under their older names too.
@@ -66,16 +65,16 @@ type Operator struct {
 
 	// ConfigFile is the file that settings were read from, "" for none.
 	ConfigFile string
-	// ConfigMapName and SaturationConfigMapName are looked for before the published
-	// names of their kinds; "" for those alone.
+	// ConfigMapName and SaturationConfigMapName come before the published names of their kinds; ""
+	// adds none.
 	ConfigMapName, SaturationConfigMapName string
-	// PrefixedNames are names of ConfigMaps of the system namespace among which those of an earlier release are
-	// looked for, behind the published names.
+	// PrefixedNames are names of ConfigMaps of the system namespace. Those of an earlier release
+	// among them come after the published names.
 	PrefixedNames []string
-	// Explicit is what flags, environment and file said.
+	// Explicit holds the settings of flags, environment and file.
 	Explicit Places
-	// Published says of each setting that only earlier versions had, and that was given, what became of it: one
-	// sentence each.
+	// Published has one sentence for each given setting of earlier versions that no longer exists:
+	// it says what replaces it.
 	Published []string
 }
 
@@ -84,21 +83,21 @@ func (o *Operator) Names() Names {
 	return PublishedNames().With(KindSettings, o.ConfigMapName).With(KindSaturation, o.SaturationConfigMapName).WithPrefixed(o.PrefixedNames)
 }
 
-// NewStore returns a store over what the process was told.
+// NewStore returns a store with the explicit settings of the process.
 func (o *Operator) NewStore() (*Store, error) {
 	return NewStore(StoreOptions{
 		SystemNamespace: o.SystemNamespace, Names: o.Names(), Explicit: o.Explicit, AllowInsecurePrometheus: o.Prometheus.AllowInsecure,
 	})
 }
 
-// With returns the configuration with settings in it that a ConfigMap had a say
-// in. The error says why a manager could not run with it.
+// With returns the configuration with settings applied that ConfigMaps may have set. The error says
+// why a manager could not run with it.
 func (o *Operator) With(s Settings) (*Operator, error) {
 	with := s.Onto(*o)
 	return &with, with.validate(with.Collector.Backend == BackendPrometheus)
 }
 
-// The executors: what makes a cycle run.
+// The executors: what starts a cycle.
 const (
 	ExecutorHybrid   = "hybrid"   // the interval, and changes
 	ExecutorPolling  = "polling"  // the interval alone
@@ -108,26 +107,24 @@ const (
 // Executors returns the names of the executors, the default first.
 func Executors() []string { return []string{ExecutorHybrid, ExecutorPolling, ExecutorReactive} }
 
-// Warnings lists what was accepted and does not do what one might think, in
-// whole sentences.
+// Warnings lists accepted values that do not have the effect that a user may expect, in whole
+// sentences.
 func (o *Operator) Warnings() []string {
 	return append(o.Collector.Cache.warnings(), o.Published...)
 }
 
-// ErrAnswered is returned by Parse when help or the version was asked for and has
-// been printed.
+// ErrAnswered is returned by Parse after it printed the help or the version.
 var ErrAnswered = errors.New("answered")
 
-// FetchInterval returns the time between two background fetches: the configured
-// one, but no more than that between two cycles, so that no cycle decides again
-// on what the one before has seen.
+// FetchInterval returns the time between two background fetches: the configured one, at most the
+// interval of the cycle, so that no two cycles decide on the same measurements.
 func (o *Operator) FetchInterval() time.Duration {
 	return min(o.Collector.Cache.FetchInterval, o.Interval)
 }
 
-// Parse reads the configuration from arguments, environment and the file that
-// one of them names, each before the next. Help goes to out. What a ConfigMap may
-// still provide is not missed here, but by With.
+// Parse reads the configuration from arguments, environment and the file that one of them names, in
+// this order of precedence. It prints help to out. A value that is missing but may come from a
+// ConfigMap is no error here; With reports it.
 func Parse(args []string, lookupEnv func(string) (string, bool), out io.Writer) (*Operator, error) {
 	o := &Operator{}
 	fs := flag.NewFlagSet("manager", flag.ContinueOnError)
@@ -175,8 +172,8 @@ func Parse(args []string, lookupEnv func(string) (string, bool), out io.Writer) 
 	return o, o.validate(o.Collector.Backend == BackendPrometheus && o.Prometheus.BaseURL != "")
 }
 
-// givenFlags is the place of the flags that were given. One that was given as
-// empty, as it is anyway, says nothing.
+// givenFlags is the place of the flags that were given. A flag that is given as "" and has the
+// default "" does not count as given.
 func givenFlags(fs *flag.FlagSet, settings []setting) Place {
 	given := map[string]string{}
 	fs.Visit(func(f *flag.Flag) {
@@ -189,8 +186,8 @@ func givenFlags(fs *flag.FlagSet, settings []setting) Place {
 	return Place{Origin: "a flag", Lookup: File(given).Lookup}
 }
 
-// take sets every setting that its flag has not set to what the other places
-// say, the last of which is called where.
+// take sets every setting whose flag is not given from the other places. where follows the key in
+// errors.
 func (o *Operator) take(fs *flag.FlagSet, settings []setting, where string) error {
 	flags, others := o.Explicit[:1], o.Explicit[1:]
 	for _, s := range settings {
@@ -233,8 +230,8 @@ func (o *Operator) readFile(settings []setting) (File, error) {
 	return file, nil
 }
 
-// validate refuses what no manager can run with. required is whether Prometheus
-// must be told of.
+// validate refuses a configuration that no manager can run with. required is whether Prometheus
+// must be configured.
 func (o *Operator) validate(required bool) error {
 	if err := within("GLOBAL_OPT_INTERVAL", o.Interval, time.Second, time.Hour); err != nil {
 		return err

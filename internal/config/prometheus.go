@@ -11,7 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// Prometheus says where metrics are read and how to get at them.
+// Prometheus says where metrics are read, and how to connect and authenticate.
 type Prometheus struct {
 	BaseURL                    string // required by BackendPrometheus
 	AllowInsecure              bool   // plain http is accepted
@@ -21,18 +21,15 @@ type Prometheus struct {
 	BearerToken, TokenPath     string
 	Username, Password         string
 	Headers                    map[string]string
-	// MetricPrefixes are what the names of vLLM's metrics begin with. They hold for every
-	// backend.
+	// MetricPrefixes are the prefixes of the names of vLLM's metrics. They apply to every backend.
 	MetricPrefixes query.Prefixes
-	// ProxyURL is the proxy on the way, "" for what the environment says.
+	// ProxyURL is the proxy to use, "" for that of the environment.
 	ProxyURL string
 	// Timeout bounds one query with its retries, > 0.
 	Timeout time.Duration
-	// Retries is how often a query is asked again after a failure that may pass,
-	// 0 to 10.
+	// Retries is how often a query is repeated after a transient failure, 0 to 10.
 	Retries int
-	// Budget bounds all queries of one collection together, their retries
-	// included, 1s to 10m.
+	// Budget bounds the time of all queries of one collection, retries included, 1s to 10m.
 	Budget time.Duration
 	// MaxResponseBytes bounds one answer, 64 KiB to 1 GiB.
 	MaxResponseBytes int
@@ -88,8 +85,8 @@ func (p *Prometheus) validate(required bool) error {
 	return nil
 }
 
-// checkAuthorities refuses a file of authorities that holds none. One that is
-// missing or unreadable is named by its reader.
+// checkAuthorities refuses a file of authorities that holds none. It accepts a file that is missing
+// or unreadable: its reader reports that.
 func checkAuthorities(key, path string) error {
 	if path == "" {
 		return nil
@@ -112,7 +109,7 @@ func (d *definition) headers(to *map[string]string, name, help string) {
 	d.accepts("Name=value pairs, separated by commas")
 }
 
-// wantPrefixes is what a list of prefixes takes.
+// wantPrefixes describes the accepted lists of prefixes.
 var wantPrefixes = fmt.Sprintf("beginnings of metric names such as %s, separated by commas, up to %d of %d characters",
 	query.DefaultPrefixes(), query.MostPrefixes, query.LongestPrefix)
 
@@ -137,15 +134,15 @@ func (v prefixesValue) Set(text string) (err error) {
 	return err
 }
 
-// String returns what was read.
+// String returns the prefixes.
 func (v prefixesValue) String() string {
 	if v.to == nil {
-		return "" // package flag asks the zero value
+		return "" // package flag calls it on the zero value
 	}
 	return v.to.String()
 }
 
-// headersValue reads Name=value pairs and remembers how they were written.
+// headersValue reads Name=value pairs and keeps their text.
 type headersValue struct {
 	to   *map[string]string
 	text string
@@ -157,7 +154,7 @@ func (v *headersValue) Set(text string) error {
 	for i, pair := range strings.Split(text, ",") {
 		key, value, ok := strings.Cut(pair, "=")
 		if key = strings.TrimSpace(key); !ok || key == "" {
-			// Not what it says: it may be a token.
+			// The error does not repeat the pair: it may be a token.
 			return fmt.Errorf("pair %d is not Name=value", i+1)
 		}
 		pairs[key] = strings.TrimSpace(value)
@@ -166,5 +163,5 @@ func (v *headersValue) Set(text string) error {
 	return nil
 }
 
-// String returns what was read.
+// String returns the text of the pairs.
 func (v *headersValue) String() string { return v.text }

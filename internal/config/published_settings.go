@@ -8,19 +8,21 @@ import (
 	"strings"
 )
 
-// publishedSetting is a flag or a variable of earlier versions that is none of the settings of define. It is accepted
-// wherever it stood, and Parse names it once.
+// publishedSetting is a flag or variable of earlier versions that is not a setting of define. The
+// manager accepts it where those versions did, and Parse reports it once.
 type publishedSetting struct {
 	flag, env string // "" where there was none
 	truth     bool   // a flag that needs no value
-	// Replaced says what is used in place of it.
+	// replaced names the setting that replaces it, or says why there is none.
 	replaced string
-	// becomes returns the setting that a value stands for, by its variable, and what of the value has no effect, "" if
-	// nothing. Nil stands for a name without any effect. An error says which values were accepted.
+	// becomes returns the variable and the value that a value stands for, and in lost the part of
+	// it without effect, "" for none. key is "" for a value that asks for the default. Nil is a
+	// name without any effect. An error says which values were accepted.
 	becomes func(value string) (key, as, lost string, err error)
 }
 
-// publishedSettings lists them in the order in which they win: of two that stand for one setting the first.
+// publishedSettings returns them in order of precedence: of two that stand for one setting, the
+// first wins.
 func publishedSettings() []publishedSetting {
 	const (
 		noWebhook = "there is no webhook: the API server itself validates VariantAutoscalings by the rules of their definition"
@@ -50,10 +52,10 @@ func publishedSettings() []publishedSetting {
 	}
 }
 
-// oneCache says what became of the second cache of published ConfigMaps.
+// oneCache says what replaces the second cache of published ConfigMaps.
 const oneCache = "what endpoint pickers report is kept with the other metrics, as " + cacheKey + "* says"
 
-// zapLevel reads --zap-log-level: a name, or a number of which 1 and more are debug.
+// zapLevel reads --zap-log-level: a name, or a number, of which 1 and more are debug.
 func zapLevel(value string) (key, as, lost string, err error) {
 	switch name := strings.ToLower(value); name {
 	case "debug", "info", "warn", "error":
@@ -67,7 +69,7 @@ func zapLevel(value string) (key, as, lost string, err error) {
 	return verbosity(value)
 }
 
-// zapDevelopment reads --zap-devel, which set the level and the form of the log.
+// zapDevelopment reads --zap-devel, which set the level and the format of the log.
 func zapDevelopment(value string) (key, as, lost string, err error) {
 	switch on, err := strconv.ParseBool(value); {
 	case err != nil:
@@ -93,7 +95,8 @@ func pickerToken(value string) (key, as, lost string, err error) {
 	return "EPP_BEARER_TOKEN", value, "", nil
 }
 
-// definePublished declares the flags of earlier versions on fs. Their values are text, so that none is refused.
+// definePublished declares the flags of earlier versions on fs. Their values are text, so that fs
+// refuses none.
 func definePublished(fs *flag.FlagSet, published []publishedSetting) {
 	for _, p := range published {
 		if p.flag != "" {
@@ -102,7 +105,7 @@ func definePublished(fs *flag.FlagSet, published []publishedSetting) {
 	}
 }
 
-// publishedFlag is the text that a flag of an earlier version was given.
+// publishedFlag is the text of a flag of an earlier version.
 type publishedFlag struct {
 	text  string
 	truth bool
@@ -110,14 +113,14 @@ type publishedFlag struct {
 
 func (p *publishedFlag) String() string { return p.text }
 
-// Set keeps text as it is.
+// Set keeps the text as it is.
 func (p *publishedFlag) Set(text string) error { p.text = text; return nil }
 
-// IsBoolFlag reports whether the flag may stand without a value.
+// IsBoolFlag reports whether the flag needs no value.
 func (p *publishedFlag) IsBoolFlag() bool { return p.truth }
 
-// takePublished puts what published settings stand for behind what is set under its own name, and returns a sentence
-// for each that is given.
+// takePublished applies the given published settings, below those set under their current names,
+// and returns a sentence for each.
 func (o *Operator) takePublished(fs *flag.FlagSet, settings []setting, published []publishedSetting) ([]string, error) {
 	flags := map[string]string{}
 	fs.Visit(func(f *flag.Flag) {
@@ -145,7 +148,7 @@ func (o *Operator) takePublished(fs *flag.FlagSet, settings []setting, published
 	return said, nil
 }
 
-// become sets what one published setting stands for, and says what became of it.
+// become applies one published setting, and returns a sentence about its effect.
 func (o *Operator) become(fs *flag.FlagSet, settings []setting, p publishedSetting, name, value string) (string, error) {
 	const earlier = " is a setting of an earlier version"
 	if p.becomes == nil {
@@ -173,8 +176,8 @@ func (o *Operator) become(fs *flag.FlagSet, settings []setting, p publishedSetti
 	return note, nil
 }
 
-// publishedKey returns what is used in place of a name of earlier versions that no setting has, and whether there is
-// such a name.
+// publishedKey returns what replaces a variable of earlier versions that no setting has, and
+// whether there is such a variable.
 func publishedKey(name string) (replaced string, ok bool) {
 	for _, p := range publishedSettings() {
 		if p.env == name {

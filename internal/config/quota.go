@@ -37,9 +37,9 @@ func (q quotas) of(namespace, accelerator string) int {
 	return Unlimited
 }
 
-// Quotas returns the accelerators that namespaces own: those that are listed, and
-// of every other namespace of the variants what it is given by default. What is
-// unlimited has none. They are sorted by namespace and accelerator.
+// Quotas returns the accelerators that namespaces may use, sorted by namespace and accelerator: the
+// listed quotas, and the default for every other namespace of the variants. Unlimited ones are left
+// out.
 func (s *Snapshot) Quotas(variants []scaling.Variant) []scaling.Quota {
 	type holder struct{ namespace, accelerator string }
 	pairs := map[holder]bool{}
@@ -63,9 +63,8 @@ func (s *Snapshot) Quotas(variants []scaling.Variant) []scaling.Quota {
 	return out
 }
 
-// readQuotas returns the accepted content, with that of last in the place of
-// what is not: the list of a namespace, the default and the exclusions are taken
-// each as a whole.
+// readQuotas returns the accepted content. The list of a namespace, the default and the exclusions
+// are each accepted as a whole; a refused one is that of last.
 func readQuotas(of Source, last quotas) (quotas, []Finding) {
 	f := newFindings(of)
 	for _, key := range slices.Sorted(maps.Keys(of.Data)) {

@@ -1,15 +1,15 @@
 package config
 
-// Recording says where cycles are recorded, to be decided again.
+// Recording says where cycles are recorded for a replay.
 type Recording struct {
-	// File is the file that takes them, "" for none. File.1 is what it held before.
+	// File is the file that they are written to, "" for none. File.1 holds the earlier cycles.
 	File string
 	// MaxBytes bounds each of the two, 1 MiB to 1 TiB.
 	MaxBytes int
 }
 
-// The range of the bound: below, it holds not one cycle of a hundred variants;
-// beyond, it is a mistake.
+// The range of the bound: below it, one cycle of a hundred variants does not fit; above it, it is a
+// mistake.
 const leastRecord, mostRecord = 1 << 20, 1 << 40
 
 func (r *Recording) define(d *definition) {

@@ -9,43 +9,41 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// annotatedKey is the key of Settings.AnnotatedScalers.
+// annotatedKey is the key that sets Settings.AnnotatedScalers.
 const annotatedKey = "WVA_ANNOTATION_DISCOVERY"
 
-// Settings are those of the manager that a ConfigMap may change while it runs.
+// Settings are the settings of the manager that a ConfigMap may change while it runs.
 type Settings struct {
 	// Interval is the time between cycles, 1s to 1h.
 	Interval time.Duration
 	// Executor says when cycles run, one of Executors.
 	Executor string
-	// ScaleToZero is what holds for models that no entry of KindScaleToZero
-	// decides about.
+	// ScaleToZero applies to models whose entries of KindScaleToZero do not say it.
 	ScaleToZero bool
-	// LimitedMode is whether decisions are bounded by the inventory, for models
-	// whose enableLimiter is not set.
+	// LimitedMode is whether decisions stay within the inventory, for models whose enableLimiter is
+	// not set.
 	LimitedMode bool
-	// TrustNamespaces is whether namespaces say for their own models who comes first
-	// and what is limited: by priority, enableLimiter and WVA_LIMITED_MODE of their
-	// ConfigMaps, and by models that name a class of the system.
+	// TrustNamespaces is whether namespaces set priority and limited mode for their own models: by
+	// priority, enableLimiter and WVA_LIMITED_MODE of their ConfigMaps, and by models that name a
+	// class of the system.
 	TrustNamespaces bool
 	// AnnotatedScalers is whether HorizontalPodAutoscalers and ScaledObjects with the annotation
 	// llm-d.ai/managed are variants.
 	AnnotatedScalers bool
-	// Advisory is whether all decisions are advice that is not carried out.
+	// Advisory is whether decisions are only published as advice and not carried out.
 	Advisory bool
-	// ShareProfiles is whether the speed of replicas that was learned in one namespace is a prior for
+	// ShareProfiles is whether the speed of replicas learned in one namespace is a prior for
 	// replicas of the same model, accelerators and pod template in others.
 	ShareProfiles bool
 	Backend       string // one of Backends
 	LogLevel      string // one of LogLevels
-	// Prometheus holds what a ConfigMap may say of it; the rest, Timeout for
-	// example, is of the process and zero here.
+	// Prometheus holds the fields that a ConfigMap may set. The others, such as Timeout, are
+	// settings of the process and zero here.
 	Prometheus Prometheus
 	Cache      Cache
 }
 
-// Onto returns a copy of the operator's configuration with these settings in
-// it.
+// Onto returns a copy of the operator's configuration with these settings.
 func (s Settings) Onto(o Operator) Operator {
 	o.Interval, o.Executor, o.LogLevel = s.Interval, s.Executor, s.LogLevel
 	o.Collector.Backend, o.Collector.Cache = s.Backend, s.Cache
@@ -59,18 +57,18 @@ func (s Settings) Onto(o Operator) Operator {
 	return o
 }
 
-// LogLevels returns the log levels, the most talkative first.
+// LogLevels returns the log levels, the most verbose first.
 func LogLevels() []string { return []string{"debug", "info", "warn", "error"} }
 
-// clone returns a copy that shares nothing.
+// clone returns a deep copy.
 func (s Settings) clone() Settings {
 	s.Prometheus.Headers = maps.Clone(s.Prometheus.Headers)
 	s.Prometheus.MetricPrefixes = slices.Clone(s.Prometheus.MetricPrefixes)
 	return s
 }
 
-// settingFields are the keys of KindSettings. Ranges are those of the flags and
-// environment variables of the same meaning.
+// settingFields are the keys of KindSettings. Their ranges are those of the flags and environment
+// variables of the same meaning.
 func settingFields() []field[Settings] {
 	fields := []field[Settings]{
 		durationField(Key{Name: "GLOBAL_OPT_INTERVAL", Default: "60s", Meaning: "time between cycles"},
@@ -154,7 +152,7 @@ func cacheFields() []field[Settings] {
 	}
 }
 
-// defaultSettings returns what holds where nothing is set.
+// defaultSettings returns the settings where nothing is set.
 func defaultSettings() Settings {
 	var s Settings
 	for _, f := range settingFields() {

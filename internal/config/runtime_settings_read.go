@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// FileKey is the key of a ConfigMap of KindSettings under which all settings may
-// stand together, as YAML.
+// FileKey is the key of a ConfigMap of KindSettings that may hold all settings together, as YAML.
 const FileKey = "config.yaml"
 
-// processKeys are settings of the process, which it reads once at its start.
-// Published files hold them beside the others.
+// processKeys returns the settings that the process reads once at its start. Published files hold
+// them beside the others.
 func processKeys() []string {
 	return []string{
 		"ALLOW_INSECURE_PROMETHEUS", "CONFIG_FILE", "CONFIG_MAP_NAME", "CONTROLLER_INSTANCE", "ENABLE_HTTP2",
@@ -42,8 +41,8 @@ type settingsReader struct {
 	systemNamespace string
 }
 
-// newSettingsReader reads what is explicit. Its caller has validated it;
-// what cannot be read all the same is an error.
+// newSettingsReader reads the explicit settings. Its caller has validated them; one that still
+// cannot be read is an error.
 func newSettingsReader(options StoreOptions) (*settingsReader, error) {
 	r := &settingsReader{
 		fields: settingFields(), defaults: defaultSettings(),
@@ -75,9 +74,8 @@ func newSettingsReader(options StoreOptions) (*settingsReader, error) {
 	return r, nil
 }
 
-// read returns the settings that a ConfigMap names and that are accepted, with
-// those of last in the place of those that are not. A ConfigMap outside the
-// system namespace may hold the keys that are PerNamespace.
+// read returns the accepted settings of a ConfigMap; the last good value replaces a refused one.
+// Outside the system namespace only keys that are PerNamespace are accepted.
 func (r *settingsReader) read(of Source, system bool, last values) (values, []Finding) {
 	f, last := newFindings(of), maps.Clone(last)
 	if !system {
@@ -120,15 +118,15 @@ func (r *settingsReader) read(of Source, system bool, last values) (values, []Fi
 	return out, f.all()
 }
 
-// written returns the keys of the ConfigMap with those under FileKey, which a
-// key of the ConfigMap itself overrides. Empty values are not set.
+// written returns the keys of the ConfigMap and those under FileKey. A key of the ConfigMap
+// overrides the same key under FileKey. Empty values are not set.
 func (r *settingsReader) written(of Source, f *findings, last values) map[string]string {
 	out := map[string]string{}
 	if file, ok := of.Data[FileKey]; ok {
 		parsed, faults, err := parseSettingsText(file)
 		if err != nil {
 			f.add(Finding{Severity: Refused, Key: FileKey, Problem: "is not read: " + err.Error(), Want: "YAML with one setting per line", InForce: "the last good values"})
-			// What stood there is not taken back by a file that cannot be read.
+			// A file that cannot be read does not take back its last good values.
 			for _, known := range r.fields {
 				if _, here := of.Data[known.Name]; !here && last[known.Name] != nil {
 					out[known.Name] = renderValue(last[known.Name])
@@ -152,7 +150,7 @@ func (r *settingsReader) written(of Source, f *findings, last values) map[string
 	return out
 }
 
-// unknown adds findings for keys that are not settings which may be here.
+// unknown adds findings for keys that a ConfigMap cannot set.
 func (r *settingsReader) unknown(written map[string]string, f *findings) {
 	var known []string
 	for _, field := range r.fields {
@@ -172,8 +170,7 @@ func (r *settingsReader) unknown(written map[string]string, f *findings) {
 	}
 }
 
-// keep puts the last good value of a key in force, if there is one, and says
-// what is.
+// keep restores the last good value of a key, if there is one, and says what is in force.
 func (r *settingsReader) keep(known field[Settings], out, last values) string {
 	if v, ok := last[known.Name]; ok {
 		out[known.Name] = v
@@ -182,14 +179,13 @@ func (r *settingsReader) keep(known field[Settings], out, last values) string {
 	return "the default " + cmp.Or(known.Default, `""`)
 }
 
-// enforce takes back what breaks a rule between settings: first what is new,
-// else what is in force by a ConfigMap.
+// enforce removes settings that break a rule: first the new ones, else any that a ConfigMap set.
 func (r *settingsReader) enforce(out, last values, f *findings) {
 	for _, rule := range settingRules(r.allowInsecure) {
 		for rule.broken(r.settings(out)) {
 			key, ok := r.blame(rule, out, last)
 			if !ok {
-				break // explicit values and defaults; the operator refuses those
+				break // only explicit values and defaults are left; the operator refuses those
 			}
 			known := r.fields[slices.IndexFunc(r.fields, func(k field[Settings]) bool { return k.Name == key })]
 			found := Finding{Severity: Refused, Key: key, Value: known.shown(plainText(renderValue(out[key]))), Want: rule.want}
@@ -203,9 +199,8 @@ func (r *settingsReader) enforce(out, last values, f *findings) {
 	}
 }
 
-// blame chooses which of a rule's keys is taken back: one whose value is new,
-// else any; each at most once, since a value that is taken back is that of last
-// or no longer there.
+// blame chooses which of a rule's keys is removed: one with a new value, else any. It chooses a key
+// at most twice: for its new value, then for that of last.
 func (r *settingsReader) blame(broken rule, out, last values) (string, bool) {
 	for _, key := range broken.keys {
 		if v, ok := out[key]; ok && renderValue(v) != renderValue(last[key]) {
@@ -221,7 +216,7 @@ func (r *settingsReader) blame(broken rule, out, last values) (string, bool) {
 	return "", false
 }
 
-// settings puts values over the defaults, and what is explicit over both.
+// settings applies values to the defaults, layer by layer, and the explicit ones last.
 func (r *settingsReader) settings(in ...values) Settings {
 	s := r.defaults
 	for _, layer := range in {

@@ -44,7 +44,7 @@ func headers(raw any) (map[string]string, bool) {
 	return out, true
 }
 
-// metricPrefixes reads beginnings of metric names.
+// metricPrefixes reads prefixes of metric names.
 func metricPrefixes(raw any) (query.Prefixes, bool) {
 	s, ok := text(raw)
 	if !ok {
@@ -54,14 +54,14 @@ func metricPrefixes(raw any) (query.Prefixes, bool) {
 	return prefixes, err == nil
 }
 
-// rule is a statement about several settings.
+// rule is a condition on several settings.
 type rule struct {
 	keys   []string
 	broken func(Settings) bool
 	want   string
 }
 
-// settingRules hold between settings that are accepted each by itself.
+// settingRules returns the rules between settings that are each accepted by itself.
 func settingRules(allowInsecure bool) []rule {
 	const (
 		fresh, unavailable = "PROMETHEUS_METRICS_CACHE_FRESH_THRESHOLD", "PROMETHEUS_METRICS_CACHE_UNAVAILABLE_THRESHOLD"
@@ -105,5 +105,5 @@ func settingRules(allowInsecure bool) []rule {
 // httpsRequired is the published text for a URL without https.
 const httpsRequired = "HTTPS is required - URL must use https:// scheme"
 
-// insecure says that of a URL, without the password that it may hold.
+// insecure returns that text with the URL, without the password that it may hold.
 func insecure(address string) string { return httpsRequired + ": " + withoutPassword(address) }

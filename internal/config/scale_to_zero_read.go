@@ -14,14 +14,14 @@ type zeroEntry struct {
 	Fields                    values // enabled, retention
 }
 
-// zeros are the entries of one ConfigMap by what they are for; the scope without
-// namespace and model is that of the defaults.
+// zeros are the entries of one ConfigMap by their scope. The empty scope is that of the defaults.
 type zeros map[Scope]zeroEntry
 
-// The keys of the defaults, in the two published formats.
+// zeroDefaultsKey is the key of the defaults in one published format. In the other it is
+// defaultKey.
 const zeroDefaultsKey = "__defaults__"
 
-// The range of the retention period. Beyond a day it is accepted with a finding.
+// The range of the retention period. More than a day is accepted with a finding.
 const (
 	defaultRetention = 10 * time.Minute
 	longRetention    = 24 * time.Hour
@@ -49,8 +49,8 @@ func zeroSpellings() map[string]string {
 	return map[string]string{"model_id": "modelID", "enable_scale_to_zero": "enableScaleToZero", "retention_period": "retentionPeriod"}
 }
 
-// readZeros returns the accepted entries of a ConfigMap. A field that is not
-// accepted keeps its last good value; without one, the next level decides.
+// readZeros returns the accepted entries of a ConfigMap. A refused field keeps its last good value;
+// without one, the next layer applies.
 func readZeros(of Source, system bool, last zeros) (zeros, []Finding) {
 	f := newFindings(of)
 	out := zeros{}
@@ -95,7 +95,7 @@ func readZeroFields(tree map[string]any, last values, f *findings) values {
 	return fields
 }
 
-// spelledOnce gives every field its first spelling.
+// spelledOnce renames every field to its first spelling.
 func spelledOnce(tree map[string]any, f *findings) map[string]any {
 	tree = maps.Clone(tree)
 	spellings := zeroSpellings()
@@ -142,7 +142,7 @@ func zeroScope(key string, tree map[string]any, of Source, system bool, f *findi
 	return scope, true
 }
 
-// resolve puts the entries for a model over to, the defaults the lowest.
+// resolve returns to with the entries for a model applied, the defaults first.
 func (z zeros) resolve(to ScaleToZero, m Scope) ScaleToZero {
 	fields := zeroFields()
 	for _, scope := range []Scope{{}, {Model: m.Model}, {Namespace: m.Namespace, Model: m.Model}} {

@@ -10,15 +10,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// mostUnserved bounds the findings of one ConfigMap about models that are not
-// served: each is an event, and a mistake in one is mostly that of all.
+// mostUnserved bounds the findings of one ConfigMap about models that are not served: each is an
+// event, and one mistake usually affects all entries.
 const mostUnserved = 10
 
-// Unserved returns findings for entries of KindScaleToZero that are for a model
-// which is not among those served: they have no effect, mostly because the modelID is
-// not what the variants say. They are Doubtful, for the variants may come later. Of
-// one ConfigMap the first ten are returned, with a finding that counts the others.
-// Ordered by namespace, ConfigMap and key.
+// Unserved returns findings for entries of KindScaleToZero whose model is not among those served.
+// Such entries have no effect, mostly because their modelID differs from that of the variants. The
+// findings are Doubtful, because the variants may come later. Each ConfigMap has the first ten, and
+// one that counts the others. They are ordered by namespace, ConfigMap and key.
 func (s *Snapshot) Unserved(served []scaling.ModelKey) []Finding {
 	models := modelsOf(served)
 	out := unserved(s.system.zeros, "", models)
@@ -31,8 +30,8 @@ func (s *Snapshot) Unserved(served []scaling.ModelKey) []Finding {
 	return out
 }
 
-// models are the IDs of the models that are served in each namespace, in their
-// order, under "" those of all namespaces.
+// models are the sorted IDs of the models that are served in each namespace, under "" those of all
+// namespaces.
 type models map[string][]string
 
 func modelsOf(served []scaling.ModelKey) models {
@@ -48,8 +47,8 @@ func modelsOf(served []scaling.ModelKey) models {
 	return out
 }
 
-// unserved returns the findings about the entries of one ConfigMap, which are for
-// the models of the namespace local, "" for all.
+// unserved returns the findings about the entries of one ConfigMap. They are for the models of the
+// namespace local, "" for all.
 func unserved(z zeros, local string, served models) []Finding {
 	type entry struct {
 		zeroEntry

@@ -29,8 +29,8 @@ func (s *Snapshot) Schedule() schedule.Schedule {
 	return out
 }
 
-// readSchedule returns the accepted windows, sorted by key. A window that is not accepted keeps
-// its last good content.
+// readSchedule returns the accepted windows, sorted by key. A refused window keeps its last good
+// content.
 func readSchedule(of Source, system bool, last schedule.Schedule) (schedule.Schedule, []Finding) {
 	f := newFindings(of)
 	var out schedule.Schedule
@@ -62,7 +62,7 @@ func readSchedule(of Source, system bool, last schedule.Schedule) (schedule.Sche
 	return out, f.all()
 }
 
-// readWindow reads one window, and returns false where it is not accepted.
+// readWindow reads one window. It returns false for a refused one.
 func readWindow(key string, tree map[string]any, of Source, system bool, f *findings) (schedule.Rule, bool) {
 	w := schedule.Window{Name: key}
 	var allow string
@@ -74,7 +74,7 @@ func readWindow(key string, tree map[string]any, of Source, system bool, f *find
 		raw := tree[field]
 		to, isName := names[field]
 		switch {
-		case raw == nil: // "field:" with nothing behind it is not set
+		case raw == nil: // "field:" without a value is not set
 		case isName:
 			value, ok := text(raw)
 			if !ok {
@@ -89,7 +89,7 @@ func readWindow(key string, tree map[string]any, of Source, system bool, f *find
 				return schedule.Rule{}, false
 			}
 			w.Days = days
-		default: // a selector with a slip in its name would freeze every model
+		default: // a misspelled selector would freeze every model
 			f.add(Finding{Severity: Refused, Field: field, Problem: "is not known", Nearest: spelling.Nearest(field, known), Want: "one of " + strings.Join(known, ", ")})
 			return schedule.Rule{}, false
 		}
@@ -109,7 +109,7 @@ func readWindow(key string, tree map[string]any, of Source, system bool, f *find
 	return rule, err == nil
 }
 
-// missing says that a field is missing where it has no value.
+// missing returns the problem "is missing" for an empty value, else "".
 func missing(value string) string {
 	if value == "" {
 		return "is missing"

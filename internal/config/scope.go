@@ -2,8 +2,8 @@ package config
 
 import "k8s.io/apimachinery/pkg/util/validation"
 
-// validateScope refuses names that nothing in a cluster can have: a manager would
-// serve no object, and look well.
+// validateScope refuses names that no object in a cluster can have: the manager would serve no
+// object and report no error.
 func (o *Operator) validateScope() error {
 	for _, namespace := range []struct{ key, value string }{
 		{"WATCH_NAMESPACE", o.WatchNamespace}, {"POD_NAMESPACE", o.SystemNamespace},

@@ -9,8 +9,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Objective is what requests of a model should meet, and who says so. The zero
-// value is that of a model that no service class holds.
+// Objective holds the objectives of the requests of a model, and their source. The zero value is
+// that of a model without a service class.
 type Objective struct {
 	Class string `json:"class"` // name of the service class
 	Key   string `json:"key"`   // of the ConfigMap
@@ -19,20 +19,19 @@ type Objective struct {
 	// ITL and TTFT are in ms, queueing included; 0 is no objective.
 	ITL  float64 `json:"itl,omitempty"`
 	TTFT float64 `json:"ttft,omitempty"`
-	// Level says which of a class's rows it is.
+	// Level says which row of the class applies.
 	Level Level `json:"level"`
-	// Unfollowed says why no reference that was given led here; "" if one did, or
-	// none was given.
+	// Unfollowed says why the given references did not lead here; "" if one did, or none was given.
 	Unfollowed string `json:"unfollowed,omitempty"`
 }
 
-// Known reports whether there is something that requests should meet.
+// Known reports whether there is an objective for ITL or TTFT.
 func (o Objective) Known() bool { return o.ITL > 0 || o.TTFT > 0 }
 
 // Level says how specifically a row of a service class names a model.
 type Level string
 
-// The levels, in the order in which they are looked for.
+// The levels, the most specific first. They are looked up in this order.
 const (
 	LevelNamespacedModel Level = "namespace and model"
 	LevelModel           Level = "model"
@@ -40,10 +39,10 @@ const (
 	LevelDefault         Level = "default"
 )
 
-// DefaultModel is the model ID of a row that holds for models without one.
+// DefaultModel is the model ID of a row for models that have no row of their own.
 const DefaultModel = "default/default"
 
-// lowestPriority is that of a class that names none.
+// lowestPriority is the priority of a class that sets none.
 const lowestPriority = 100
 
 // ClassRef is a VariantAutoscaling's sloClassRef: a ConfigMap of
@@ -63,8 +62,8 @@ type class struct {
 	Rows   []classRow
 }
 
-// classes are the accepted classes of one ConfigMap, sorted by key. Where looks
-// rows up: the first of each scope wins.
+// classes are the accepted classes of one ConfigMap, sorted by key. Where is the index of their
+// rows: the first of each scope wins.
 type classes struct {
 	Classes []class
 	Where   map[Scope]rowAt
@@ -94,7 +93,7 @@ func (c classes) byKey(key string) (class, bool) {
 	return c.Classes[i], true
 }
 
-// lookedFor returns the scopes in which a model is looked for.
+// lookedFor returns the scopes in which a model is looked up, in this order.
 func lookedFor(m scaling.ModelKey) []struct {
 	Level Level
 	Scope Scope
@@ -110,7 +109,7 @@ func lookedFor(m scaling.ModelKey) []struct {
 	}
 }
 
-// found is a row, its class and how it was found.
+// found is a row, its class and the level at which it was found.
 type found struct {
 	class class
 	row   classRow
@@ -149,13 +148,12 @@ func (e *NoClassError) Error() string {
 	return fmt.Sprintf("model %q in namespace %q not found in any service class and default/default fallback not found", e.Model.ID, e.Model.Namespace)
 }
 
-// Objective returns what requests of a model should meet. The class that refs
-// name wins, of several the most important, then the first; then (namespace,
-// model), model, the namespace's default/default and default/default are looked
-// for, in the classes of the model's namespace before those of the system
-// namespace, and in the order of their keys. What a class of the model's namespace
-// does not say is that of the system's. Where namespaces are not trusted the priority
-// is the one that the system namespace gives them. Its error is a *NoClassError.
+// Objective returns the objectives of a model. The class that refs name wins: of several the most
+// important, then the first. Otherwise (namespace, model), model, the namespace's default/default
+// and default/default are looked up in this order, in the classes of the model's namespace before
+// those of the system namespace, and in the order of their keys. The system namespace supplies what
+// a class of the model's namespace does not set. Where namespaces are not trusted, the system
+// namespace sets the priority. Its error is a *NoClassError.
 func (s *Snapshot) Objective(m scaling.ModelKey, refs ...ClassRef) (Objective, error) {
 	o, err := s.objective(m, refs)
 	if err == nil && !s.trusts() {
@@ -164,7 +162,7 @@ func (s *Snapshot) Objective(m scaling.ModelKey, refs ...ClassRef) (Objective, e
 	return o, err
 }
 
-// objective is Objective where namespaces are trusted.
+// objective returns the objectives as if namespaces were trusted.
 func (s *Snapshot) objective(m scaling.ModelKey, refs []ClassRef) (Objective, error) {
 	layers := []classes{s.system.classes, s.local(m.Namespace).classes} // the last wins
 	var best Objective
@@ -194,8 +192,7 @@ func (s *Snapshot) objective(m scaling.ModelKey, refs []ClassRef) (Objective, er
 	return best, nil
 }
 
-// follow returns the rows of the class that a reference names, or why it leads
-// to none.
+// follow returns the rows of the class that a reference names, or why there are none.
 func (s *Snapshot) follow(ref ClassRef, m scaling.ModelKey, layers []classes) (rows []found, why string) {
 	if kind, ok := s.names.KindOf(ref.Name); !ok || kind != KindServiceClasses {
 		return nil, fmt.Sprintf("sloClassRef names the ConfigMap %q, which is not read: want %s", shorten(ref.Name), oneOf(s.names[KindServiceClasses]))
@@ -228,8 +225,8 @@ func find(layers []classes, m scaling.ModelKey) []found {
 	return rows
 }
 
-// objective puts rows over each other, the last on top; there is one at least. The
-// class is that of the last, as every layer knows it.
+// objective applies at least one row in order, the last wins. The class is that of the last row,
+// with its fields from every layer.
 func objective(layers []classes, rows []found) Objective {
 	top := rows[len(rows)-1]
 	o := Objective{Class: top.class.Key, Key: top.class.Key, Priority: lowestPriority, Level: top.level}

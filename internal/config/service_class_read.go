@@ -12,7 +12,7 @@ func classFields() []field[Objective] {
 	})
 }
 
-// mostLatency bounds objectives: an hour, in ms.
+// mostLatency bounds objectives to an hour, in ms.
 const mostLatency = 3_600_000
 
 // rowFields are the objectives in a row of a service class.
@@ -26,7 +26,7 @@ func rowFields() []field[Objective] {
 	})
 }
 
-// rowNames documents what a row is for.
+// rowNames documents the fields that say which models a row is for.
 func rowNames() []Key {
 	return []Key{
 		{In: KindServiceClasses, Name: "data", Type: "list", Accepts: "rows, each with model and one objective or both", Meaning: "objectives of the class by model", PerNamespace: true},
@@ -35,8 +35,7 @@ func rowNames() []Key {
 	}
 }
 
-// documented fills in what all fields of a kind that a namespace may override
-// have in common.
+// documented sets the kind of fields that a namespace may override.
 func documented[T any](kind Kind, fields []field[T]) []field[T] {
 	for i := range fields {
 		fields[i].In, fields[i].PerNamespace = kind, true
@@ -44,9 +43,8 @@ func documented[T any](kind Kind, fields []field[T]) []field[T] {
 	return fields
 }
 
-// readClasses returns the accepted classes of a ConfigMap. A class that cannot be
-// read, a row and a field that is not accepted stay what they were in last; a
-// priority that never was is 100.
+// readClasses returns the accepted classes of a ConfigMap. A class that cannot be read, and a
+// refused row or field, stay as in last. A refused priority that has no last good value is 100.
 func readClasses(of Source, system bool, last classes) (classes, []Finding) {
 	f := newFindings(of)
 	var sorted []class
@@ -82,7 +80,7 @@ func readClass(key string, tree map[string]any, of Source, system bool, old clas
 		k.Rows = old.Rows
 		return k
 	}
-	// In another namespace a class may only change the priority of the system's.
+	// In another namespace a class without rows may change the priority of the system's class.
 	if _, named := k.Fields["priority"]; len(list) == 0 && (system || !named) {
 		f.add(Finding{Severity: Refused, Field: "data", Problem: "is empty: the class is for no model", Want: "a list of rows with model, slo-tpot, slo-ttft"})
 	}
@@ -140,7 +138,7 @@ func readRow(path string, item any, of Source, system bool, last map[Scope]class
 	return old, had
 }
 
-// concerns are the models that a row is for.
+// concerns returns the scope of the models that a row is for.
 func (r classRow) concerns() Scope {
 	if r.Scope.Model == DefaultModel {
 		return Scope{Namespace: r.Scope.Namespace}
@@ -148,7 +146,7 @@ func (r classRow) concerns() Scope {
 	return r.Scope
 }
 
-// duplicates adds findings for rows and names that another wins over.
+// duplicates adds findings for rows and names that an earlier class already has.
 func duplicates(sorted []class, of Source, system bool, f *findings) {
 	rows, names := map[Scope]string{}, map[string]string{}
 	for _, k := range sorted {

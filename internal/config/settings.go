@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// fileSetting names the file of settings; it has no place in there.
+// fileSetting names the file of settings. The file itself cannot set it.
 const fileSetting = "CONFIG_FILE"
 
 // setting is a flag and its environment twin.
 type setting struct {
 	flag, env string
 	secret    bool   // its value is never printed
-	accepts   string // what it takes, in words
+	accepts   string // description of the accepted values
 }
 
 func (s setting) show(value string) string {
@@ -128,13 +128,13 @@ func (d *definition) count(to *int, name string, def int, help string) {
 	d.explained(name)
 }
 
-// explained makes a flag that cannot be read say what it takes.
+// explained makes the flag's error say which values it accepts.
 func (d *definition) explained(name string) {
 	f := d.fs.Lookup(name)
 	f.Value = explainedValue{f.Value, d.settings[len(d.settings)-1].accepts}
 }
 
-// explainedValue is a value whose only error is what it takes.
+// explainedValue is a value whose only error says which values it accepts.
 type explainedValue struct {
 	flag.Value
 	accepts string

@@ -7,8 +7,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
 )
 
-// layer is what the ConfigMaps of one namespace say, as far as it is accepted.
-// Nothing in it is changed once it is made.
+// layer holds the accepted content of the ConfigMaps of one namespace. It does not change once it
+// is made.
 type layer struct {
 	settings values
 	policies policies
@@ -19,8 +19,8 @@ type layer struct {
 	schedule schedule.Schedule
 }
 
-// plain returns the layer with nothing in the place of what is empty, so that
-// layers that say the same are equal.
+// plain returns the layer with nil in place of empty fields, so that layers with the same content
+// are equal.
 func (l layer) plain() layer {
 	var out layer
 	if len(l.settings) > 0 {
@@ -47,8 +47,8 @@ func (l layer) plain() layer {
 	return out
 }
 
-// Snapshot is the configuration from ConfigMaps at one time. It never changes,
-// and is safe for concurrent use.
+// Snapshot is the configuration from ConfigMaps at one time. It never changes, and is safe for
+// concurrent use.
 type Snapshot struct {
 	names    Names
 	reader   *settingsReader
@@ -58,25 +58,25 @@ type Snapshot struct {
 	findings []Finding
 }
 
-// local returns the layer of a namespace over that of the system, empty if there
-// is none.
+// local returns the layer of a namespace, which lies over that of the system; empty if there is
+// none.
 func (s *Snapshot) local(namespace string) layer { return s.layers[namespace] }
 
 // Settings returns the settings of the manager.
 func (s *Snapshot) Settings() Settings { return s.reader.settings(s.system.settings).clone() }
 
-// Policy returns how decisions are made for a model. From the lowest: defaults,
-// the entry default, those for its namespace, for its ID, for both; then the
-// same of the ConfigMap in its own namespace. Its objective is that of the classes
-// that refs name; see Objective.
+// Policy returns the settings of the decisions about a model. From the lowest layer they are:
+// defaults, the entry default, the entries for its namespace, for its ID, for both; then the same
+// of the ConfigMap in its own namespace. Its objective is that of the classes that refs name; see
+// Objective.
 func (s *Snapshot) Policy(m scaling.ModelKey, refs ...ClassRef) ModelSettings {
 	p, _ := s.resolvePolicy(m)
-	p.Objective, _ = s.Objective(m, refs...) // the zero Objective says the same as the error
+	p.Objective, _ = s.Objective(m, refs...) // the zero Objective means the same as the error
 	return p.withEngine()
 }
 
-// resolvePolicy is Policy, and returns the entries that were passed over because
-// they contradict others.
+// resolvePolicy returns the settings without objective and engine, and the entries that were
+// skipped because they contradict others.
 func (s *Snapshot) resolvePolicy(m scaling.ModelKey) (p ModelSettings, passed []policyEntry) {
 	local := s.local(m.Namespace)
 	settings := s.reader.settings(s.system.settings, local.settings)
@@ -94,8 +94,8 @@ func (s *Snapshot) resolvePolicy(m scaling.ModelKey) (p ModelSettings, passed []
 	return p, passed
 }
 
-// UnitCost returns the unit cost of an accelerator, by its type or else by the
-// product name of its device, and whether there is one.
+// UnitCost returns the unit cost of an accelerator, looked up by its type or else by the product
+// name of its device, and whether there is one.
 func (s *Snapshot) UnitCost(namespace, accelerator string) (UnitCost, bool) {
 	return unitCostOf(accelerator, s.system.costs, s.local(namespace).costs)
 }
@@ -106,8 +106,7 @@ func (s *Snapshot) Quota(namespace, accelerator string) int {
 	return s.system.quotas.of(namespace, accelerator)
 }
 
-// Findings returns what is not in force of the ConfigMaps, or does not do what
-// one might think, ordered by namespace and name.
+// Findings returns the findings about the ConfigMaps, ordered by namespace and name.
 func (s *Snapshot) Findings() []Finding { return slices.Clone(s.findings) }
 
 // FindingsFor returns the findings about entries that concern the variants of a

@@ -12,20 +12,20 @@ import (
 	"sync/atomic"
 )
 
-// StoreOptions are what a Store needs to know beside ConfigMaps.
+// StoreOptions configure a Store.
 type StoreOptions struct {
-	// SystemNamespace is where the ConfigMaps for the whole cluster are.
+	// SystemNamespace is the namespace of the ConfigMaps for the whole cluster.
 	SystemNamespace string
-	// Names are those of the ConfigMaps; nil for PublishedNames.
+	// Names are the names of the ConfigMaps; nil for PublishedNames.
 	Names Names
-	// Explicit is what wins over ConfigMaps; nil for nothing.
+	// Explicit holds the settings that win over ConfigMaps; nil for none.
 	Explicit Explicit
 	// AllowInsecurePrometheus accepts a Prometheus URL without https.
 	AllowInsecurePrometheus bool
 }
 
-// Store turns ConfigMaps into snapshots and remembers what was good. It is safe
-// for concurrent use.
+// Store turns ConfigMaps into snapshots and remembers the last good values. It is safe for
+// concurrent use.
 type Store struct {
 	options  StoreOptions
 	reader   *settingsReader
@@ -34,23 +34,23 @@ type Store struct {
 	known    map[string]reading
 }
 
-// reading is what was read in the ConfigMaps of a namespace, and found.
+// reading is the accepted content of the ConfigMaps of a namespace, and the findings about them.
 type reading struct {
 	of       map[Kind][]Source
 	layer    layer
 	findings []Finding
 }
 
-// isOf reports whether it is of these ConfigMaps.
+// isOf reports whether r was read from these ConfigMaps.
 func (r reading) isOf(now map[Kind][]Source) bool {
 	return maps.EqualFunc(r.of, now, func(a, b []Source) bool {
 		return slices.EqualFunc(a, b, func(a, b Source) bool { return a.Name == b.Name && maps.Equal(a.Data, b.Data) })
 	})
 }
 
-// NewStore returns a store whose snapshot holds the defaults and what is
-// explicit. Explicit values that cannot be read are an error, a *FieldError; so
-// is a URL of Prometheus without https, in the published words.
+// NewStore returns a store whose snapshot holds the defaults and the explicit settings. An explicit
+// value that cannot be read is an error, a *FieldError. So is a URL of Prometheus without https, in
+// the published words.
 func NewStore(options StoreOptions) (*Store, error) {
 	if options.Names == nil {
 		options.Names = PublishedNames()
@@ -72,17 +72,16 @@ func (s *Store) Snapshot() *Snapshot { return s.snapshot.Load() }
 
 // Report says what Apply did.
 type Report struct {
-	// Changed is whether a decision could come out otherwise than before.
+	// Changed is whether decisions could now differ.
 	Changed bool
-	// Findings are those of the snapshot, Fresh those that the last one had not.
+	// Findings are those of the snapshot. Fresh are those that the last snapshot did not have.
 	Findings, Fresh []Finding
 }
 
-// Apply makes a snapshot of all ConfigMaps that there are, in every namespace;
-// those with names that are not read are ignored. What is not accepted keeps its
-// last good value as long as its ConfigMap is there; one that is gone leaves its
-// defaults. Those of a namespace are read again where one of them, or what the system
-// namespace says, has changed. The ConfigMaps are kept, and must not be modified.
+// Apply makes a snapshot of all ConfigMaps of all namespaces, and ignores unknown names. A refused
+// value keeps its last good one as long as its ConfigMap exists; without the ConfigMap the defaults
+// apply. Those of a namespace are read again only after one of them, or the content of the system
+// namespace, has changed. Apply keeps the ConfigMaps; the caller must not modify them.
 func (s *Store) Apply(all []Source) Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +120,7 @@ func (s *Store) Apply(all []Source) Report {
 	}
 }
 
-// group sorts ConfigMaps by namespace and kind.
+// group groups ConfigMaps by namespace and kind.
 func (s *Store) group(all []Source) map[string]map[Kind][]Source {
 	out := map[string]map[Kind][]Source{}
 	for _, m := range all {
@@ -140,7 +139,7 @@ func (s *Store) group(all []Source) map[string]map[Kind][]Source {
 // read reads the ConfigMaps of one namespace and adds their findings.
 func (s *Snapshot) read(of map[Kind][]Source, namespace string, system bool, last layer) layer {
 	var out layer
-	var base layer // below it
+	var base layer // the layer below
 	room := math.MaxInt
 	if !system {
 		base, room = s.system, mostRead
@@ -192,7 +191,7 @@ func (s *Snapshot) read(of map[Kind][]Source, namespace string, system bool, las
 	return out.plain()
 }
 
-// localScope is every model, or those of a namespace that is not the system's.
+// localScope returns the scope of all models, or of those of a namespace other than the system's.
 func localScope(namespace string, system bool) Scope {
 	if system {
 		return Scope{}
@@ -200,8 +199,7 @@ func localScope(namespace string, system bool) Scope {
 	return Scope{Namespace: namespace}
 }
 
-// sameLayers reports whether namespaces say the same; one that says nothing is
-// as good as none.
+// sameLayers reports whether namespaces have the same content. An empty layer equals a missing one.
 func sameLayers(a, b map[string]layer) bool {
 	for _, namespaces := range []map[string]layer{a, b} {
 		for namespace := range namespaces {

@@ -8,19 +8,18 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// trustKey is the setting that Settings.TrustNamespaces comes from. It is read in the
-// system namespace alone. The default is what the published versions do; a user who may
-// write ConfigMaps or VariantAutoscalings of a namespace then decides how important
-// its models are, and whether quotas bound them.
+// trustKey is the key that sets Settings.TrustNamespaces, read in the system namespace alone. The
+// default is the behavior of the published versions: a user who may write ConfigMaps or
+// VariantAutoscalings of a namespace decides how important its models are, and whether quotas bound
+// them.
 const trustKey = "WVA_TRUST_NAMESPACES"
 
-// trusts reports whether namespaces say for their own models who comes first and what
-// is limited.
+// trusts reports whether namespaces set priority and limited mode for their own models.
 func (s *Snapshot) trusts() bool { return s.Settings().TrustNamespaces }
 
-// limitedBySystem reports whether the inventory bounds a model by what the system
-// namespace says of all models and of the model's namespace. What it says of a model
-// ID alone is not taken: anybody may give a model that ID.
+// limitedBySystem reports whether the inventory bounds a model, by the entries of the system
+// namespace for all models and for the model's namespace. It ignores entries for a model ID alone:
+// any user may give a model that ID.
 func (s *Snapshot) limitedBySystem(scope Scope) bool {
 	limited := s.Settings().LimitedMode
 	for _, e := range s.system.policies.chain(scope) {
@@ -31,10 +30,10 @@ func (s *Snapshot) limitedBySystem(scope Scope) bool {
 	return limited
 }
 
-// granted returns the priority that classes give the namespace of a model: that of the
-// most important class that refs name and that has a row of the namespace, else that
-// of the first row of the namespace, else that of the row for all models, else the
-// lowest. A row of a model ID alone grants none, nor does a name of a class.
+// granted returns the priority that classes give the namespace of a model: that of the most
+// important class that refs name and that has a row of the namespace; else that of the first row of
+// the namespace; else that of the row for all models; else the lowest. A row of a model ID alone,
+// or the name of a class, grants none.
 func (c classes) granted(m scaling.ModelKey, refs []ClassRef) int {
 	of := func(k class) int {
 		o := Objective{Priority: lowestPriority}
@@ -61,14 +60,14 @@ func (c classes) granted(m scaling.ModelKey, refs []ClassRef) int {
 	return lowestPriority
 }
 
-// notTrusted returns a finding for each ConfigMap of a namespace that says what is not
-// taken from it.
+// notTrusted returns a finding for each ConfigMap of a namespace with a field that is ignored
+// because the namespace is not trusted.
 func (s *Snapshot) notTrusted(of map[Kind][]Source, namespace string) []Finding {
 	if s.trusts() {
 		return nil
 	}
 	local := s.layers[namespace]
-	said := map[Kind]string{} // the first field that is not taken
+	said := map[Kind]string{} // the first field that is ignored
 	if _, ok := local.settings["WVA_LIMITED_MODE"]; ok {
 		said[KindSettings] = "WVA_LIMITED_MODE"
 	}

@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// UnitCost is what one accelerator of a type costs.
+// UnitCost is the cost of one accelerator of a type.
 type UnitCost struct {
 	// Accelerator is the type, the key of the ConfigMap.
 	Accelerator string
-	// Device is the product name on nodes, "" if not said.
+	// Device is the product name on nodes, "" if not set.
 	Device string
 	// Cost is in cost units per accelerator and hour, >= 0.
 	Cost float64
@@ -22,7 +22,7 @@ type UnitCost struct {
 // field that an entry does not name is not in its values.
 type unitCosts map[string]values
 
-const mostCost = 1e9 // cost units per hour; more is a slip of the pen
+const mostCost = 1e9 // cost units per hour; more is a typing error
 
 // unitCostFields are the fields of an entry of KindUnitCosts.
 func unitCostFields() []field[UnitCost] {
@@ -42,7 +42,7 @@ func unitCostFields() []field[UnitCost] {
 // decimalCost is the form of a cost in every published version.
 var decimalCost = regexp.MustCompile(`^\d+(\.\d+)?$`)
 
-// cost reads a cost, as text or as a number.
+// cost reads a cost that is text or a number.
 func cost(raw any) (float64, bool) {
 	s, ok := text(raw)
 	if n, isNumber := raw.(json.Number); isNumber {
@@ -55,8 +55,8 @@ func cost(raw any) (float64, bool) {
 	return x, err == nil && x <= mostCost
 }
 
-// readUnitCosts returns the accepted entries of a ConfigMap, with those of last
-// in the place of those that are not.
+// readUnitCosts returns the accepted entries of a ConfigMap; an entry of last replaces a refused
+// one.
 func readUnitCosts(of Source, system bool, base, last unitCosts) (unitCosts, []Finding) {
 	f := newFindings(of)
 	if !system {
@@ -101,8 +101,8 @@ func readUnitCosts(of Source, system bool, base, last unitCosts) (unitCosts, []F
 	return out, f.all()
 }
 
-// unitCostOf returns the unit cost of an accelerator, named by its type or else by its
-// device, field by field from the layers, the first the lowest.
+// unitCostOf returns the unit cost of an accelerator, looked up by its type or else by its device.
+// Each field is that of the last layer that has it.
 func unitCostOf(accelerator string, layers ...unitCosts) (UnitCost, bool) {
 	types := map[string]bool{}
 	for _, layer := range layers {

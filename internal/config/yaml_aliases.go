@@ -13,16 +13,16 @@ import (
 // for each alias, so that a few kilobytes could otherwise become gigabytes.
 const (
 	mostAliases = 100
-	// mostAliased is what all aliases of a text together may add to it, in bytes: a
-	// hundred small mappings.
+	// mostAliased bounds the bytes that all aliases of a text together add: a hundred small
+	// mappings.
 	mostAliased = 16 << 10
 )
 
-// nodeBytes is what a value counts at least, in bytes: an empty one has its cost too.
+// nodeBytes is the least size of a value, in bytes: an empty one has a cost too.
 const nodeBytes = 8
 
-// checkAliases returns an error where decoding a YAML text would copy more by its
-// aliases than the limits allow. It reads the structure alone and copies nothing.
+// checkAliases returns an error where decoding a YAML text would copy more for its aliases than the
+// limits allow. It reads only the structure and copies nothing.
 func checkAliases(text string) error {
 	if !strings.Contains(text, "*") || !strings.Contains(text, "&") {
 		return nil
@@ -44,12 +44,12 @@ func checkAliases(text string) error {
 	return nil
 }
 
-// aliasWalk adds up what aliases copy.
+// aliasWalk adds up the bytes that aliases copy.
 type aliasWalk struct {
 	sizes  map[*yamlnode.Node]int  // bytes of anchored values, aliases within them expanded
-	within map[*yamlnode.Node]bool // values whose size is being found
-	// aliases counts those that are written, added the bytes that they copy, loop
-	// is whether one names a value that contains it.
+	within map[*yamlnode.Node]bool // values whose size is being computed
+	// aliases is the number of aliases, added the bytes that they copy, and loop whether one names
+	// a value that contains it.
 	aliases, added int
 	loop           bool
 }
@@ -81,7 +81,7 @@ func (w *aliasWalk) size(n *yamlnode.Node) int {
 	return total
 }
 
-// atMost renders a count that is not counted further than MaxInt32.
+// atMost renders a count that stops at MaxInt32.
 func atMost(n int) string {
 	if n == math.MaxInt32 {
 		return fmt.Sprintf("%d or more", n)

@@ -18,13 +18,13 @@ import (
 //	               or no fewer are wanted than stay, once the target followed
 //	approved       the approval was removed                                  waits
 //
-// The replicas that stay are the last desired ones or those that run (scaling.Reductions),
-// whichever are fewer: the cancellation of an order that was never Ready gives nothing up. A
-// decision that only repeats the last one, because there is no analysis, or it is withheld or
-// paused, does not end a wait.
+// The replicas that stay are the fewer of the last desired ones and those that run
+// (scaling.Reductions): the cancellation of an order that was never Ready gives nothing up. A
+// decision that only repeats the last one, because it has no analysis, is withheld or is paused,
+// does not end a wait.
 //
-// The stage follows Stabilize, so a reduction has been wanted for long enough before it asks, and
-// it asks for the whole reduction where that is made in steps.
+// The stage follows Stabilize, so a reduction has been wanted for long enough before it asks. A
+// reduction in steps asks for all of its steps at once.
 func Approve(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: make([]scaling.Decision, 0, len(plan.Decisions))}
 	for _, d := range plan.Decisions {
@@ -66,8 +66,8 @@ func staying(in Input, v scaling.Variant) scaling.Replicas {
 	return stays
 }
 
-// wholeReduction returns how many replicas are wanted in the end, where d is a step of a larger
-// reduction: those that were wanted during the whole stabilization period.
+// wholeReduction returns the number of replicas that the whole reduction leaves, of which d may be
+// a step: the largest number wanted in the stabilization period.
 func wholeReduction(in Input, v scaling.Variant, d scaling.Decision, stays scaling.Replicas) scaling.Replicas {
 	wanted := d.Target()
 	if n := len(d.Steps); n > 0 && d.Steps[n-1].Reason == scaling.ReasonStepLimited {
@@ -79,8 +79,8 @@ func wholeReduction(in Input, v scaling.Variant, d scaling.Decision, stays scali
 	return min(wanted, Wants(in, d).MostSince(in.Now.Add(-in.Policies[d.Model].reductionPeriod(v))).Replicas)
 }
 
-// ended reports whether the reduction that is remembered does not go on: it was carried out, or
-// the decision is another one now.
+// ended reports whether the remembered reduction has ended: it was carried out, or replicas are no
+// longer to be given up.
 func ended(in Input, v scaling.Variant, d scaling.Decision, wanted, stays scaling.Replicas) bool {
 	r, before := in.History[v.Key].Reductions.Reduction, in.History.LastDesired(v)
 	switch {
@@ -94,7 +94,7 @@ func ended(in Input, v scaling.Variant, d scaling.Decision, wanted, stays scalin
 	return wanted >= stays
 }
 
-// approved returns r with the approval that it has at now.
+// approved returns r with its approval, if any, at now.
 func approved(r scaling.Reduction, a scaling.Approval, now time.Time) scaling.Reduction {
 	switch {
 	case r == (scaling.Reduction{}):
@@ -106,7 +106,7 @@ func approved(r scaling.Reduction, a scaling.Approval, now time.Time) scaling.Re
 	return r
 }
 
-// leastApproved returns the number of replicas below which d, after Approve, must not go.
+// leastApproved returns the number of replicas below which d must not go. d.Reduction is set.
 func leastApproved(in Input, v scaling.Variant, d scaling.Decision) scaling.Replicas {
 	stays := staying(in, v)
 	if d.Reduction.Approved {
@@ -115,7 +115,7 @@ func leastApproved(in Input, v scaling.Variant, d scaling.Decision) scaling.Repl
 	return stays
 }
 
-// awaiting says what waits, and what ends the wait.
+// awaiting describes the reduction that waits, and what ends the wait.
 func awaiting(v scaling.Variant, d scaling.Decision, least scaling.Replicas) string {
 	r, cause := d.Reduction, d.Cause()
 	if r.Approved {

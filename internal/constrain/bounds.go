@@ -6,10 +6,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Bounds keeps every decision within its variant's minReplicas and maxReplicas:
-// the minimum first, then the maximum, so that the maximum wins where the two
-// contradict each other. A variant that is held (scaling.Variant.Undecidable) is not reduced to a
-// maximum; and one that is itself a scaler not raised to a minimum: that scaler does it.
+// Bounds keeps every decision within its variant's minReplicas and maxReplicas. Where the two
+// contradict each other, the maximum wins. A variant that is held (scaling.Variant.Undecidable) is
+// not reduced to a maximum. If it is itself a scaler, it is not raised to a minimum either: the
+// scaler does that.
 func Bounds(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: make([]scaling.Decision, 0, len(plan.Decisions))}
 	for _, d := range plan.Decisions {

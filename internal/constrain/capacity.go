@@ -11,37 +11,37 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Capacity lets limited models grow only onto accelerators that are free and that the quota
-// of their namespace allows.
+// Capacity lets limited models grow only onto accelerators that are free and that the quota of
+// their namespace allows.
 //
-// It grants replicas one by one, by rank. Within a rank, replicas below a variant's minimum
-// come first. Among equals the order is: the replica ordered earlier, the variant with the
-// higher utilization, the cheaper variant. A replica needs all its accelerators free on one
-// node now: accelerators that another variant gives up in this cycle are granted only after
-// they are free, so the grants never exceed the stock. A namespace may borrow idle quota of
-// other namespaces of the same type, after all claims within their own quota.
+// It grants replicas one by one, by rank. Within a rank, replicas below a variant's minimum come
+// first. Among equals the order is: the replica ordered earlier, the variant with the higher
+// utilization, the cheaper variant. Each pod of a replica needs all its accelerators free on one
+// node now: accelerators that another variant gives up in this cycle are granted only after they
+// are free, so the grants never exceed the stock. A namespace may borrow idle quota of other
+// namespaces of the same type, after all claims within their own quota.
 //
-// Where a claim with a better right is still short, other variants return replicas. A
-// namespace that borrowed quota returns it to the owner, first replicas that have not
-// started. A lower rank returns to a higher rank. Replicas above a minimum are returned to
-// variants of the same or a higher rank that are below their minimum. Replicas that a model
-// does not need are returned to a model of the same rank whose demand exceeds what it
-// serves. No variant returns replicas below its minimum, nor the last replica of its model,
-// nor while its load is unknown. No variant returns a replica while the replicas that
-// others are about to remove suffice.
+// Where a claim with a better right is still short, other variants return replicas. A namespace
+// that borrowed quota returns it to the owner, first replicas that have not started. A less
+// important rank returns to a more important one. Replicas above a minimum go to variants of the
+// same or a more important rank that are below their minimum. Replicas that a model does not need
+// go to a model of the same rank whose demand exceeds its supply. No variant returns replicas below
+// its minimum, the last replica of its model or role, or any while its load is unknown. No variant
+// returns a replica while the replicas that others are about to remove suffice.
 //
-// A replica that no node has taken for a while, and for which there is no room, is given
-// back as well: it stays wanted, as a replica that is not ordered yet. A replica without a
-// pod for as long reserves nothing, and its variant grows no further: something refuses its
-// pods, such as a ResourceQuota.
+// A replica that no node has taken for a while, and for which there is no room, is given back as
+// well: it stays wanted, as a replica that is not ordered yet. A replica without a pod for as long
+// reserves nothing, and its variant grows no further: something refuses its pods, such as a
+// ResourceQuota.
 //
-// A replica whose pod template requests no device is granted as if it had 1 accelerator, so
-// that its variant does not grow without bound. It holds no accelerator: it counts only
-// against the quota of its own namespace, and its return frees nothing for others.
+// A replica whose pod template requests no device is granted as if it had 1 accelerator, so that
+// its variant does not grow without bound. It holds no accelerator: it counts only against the
+// quota of its own namespace, and its return frees nothing for others.
 //
 // While the stock is unknown, no limited model grows.
 //
-// What a freeze window or a missing approval keeps is not returned either: see Approve and Freeze.
+// Capacity does not take replicas that a freeze window or a missing approval keeps: see Approve and
+// Freeze.
 func Capacity(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
 	if len(in.Limits.Models) == 0 {
@@ -80,17 +80,17 @@ type claim struct {
 	have       scaling.Replicas // replicas that run or start
 	unplaced   scaling.Replicas // of these, replicas that no node takes or will take
 	podless    scaling.Replicas // of these, replicas that have no pod and no room for one
-	keeps      scaling.Replicas // fewer must not be decided
+	keeps      scaling.Replicas // the decision must not go below
 	stopped    bool             // something refuses its pods
 	ordered    scaling.Replicas // replicas already ordered, beyond those that it has
-	shrinking  bool             // fewer are ordered than it has
+	shrinking  bool             // fewer are desired than it has
 	noProgress bool             // it has removed no replica for leavesFor
 	want       scaling.Replicas
 	got        scaling.Replicas
 	coming     scaling.Replicas // replicas beyond got for which other claims make room
 	refused    scaling.Reason   // why the last replica was refused, "" if none was
 	returnedTo string           // name of the claim that the returned replicas go to, "" for none
-	spare      bool             // the replica returned last is not needed here and is missing there
+	spare      bool             // the replica returned last is not needed here and is needed there
 }
 
 func (x *claim) holder() holder { return holder{x.variant.Key.Namespace, x.variant.Accelerator} }
@@ -114,7 +114,7 @@ type contest struct {
 	claims []*claim // in the order in which they are served
 	stock  *stock
 	quotas *quotas
-	parts  map[scaling.Part]scaling.Replicas // replicas that each has got
+	parts  map[scaling.Part]scaling.Replicas // replicas granted to each
 	roles  map[scaling.Part]RoleDemand
 	coming map[holder]scaling.Accelerators // accelerators of replicas for which other claims make room
 }
@@ -148,7 +148,7 @@ func newContest(in Input, plan scaling.Plan) *contest {
 	return c
 }
 
-// ranks returns the claims of each rank, in their order.
+// ranks yields the claims of each rank, in their order.
 func (c *contest) ranks() iter.Seq[[]*claim] {
 	return func(yield func([]*claim) bool) {
 		for from := 0; from < len(c.claims); {
@@ -164,8 +164,8 @@ func (c *contest) ranks() iter.Seq[[]*claim] {
 	}
 }
 
-// bookCurrent books the replicas that a claim has, and the pods still to be created, which the
-// stock does not show.
+// bookCurrent books the replicas that a claim has. It takes room for pods still to be created from
+// the stock, which does not show them.
 func (c *contest) bookCurrent(x *claim, past scaling.Past, now time.Time) {
 	x.unplaced = c.unplaced(x, past.Unplaced, now)
 	x.got = min(x.want, x.have-x.unplaced)
@@ -190,8 +190,8 @@ func (c *contest) grantUnlimited() {
 	}
 }
 
-// grant gives each claim replicas up to the number that upTo returns, while allowed reports
-// that the quotas and a node have room. A claim whose pods are refused gets none.
+// grant gives each claim replicas up to the number that upTo returns, while allowed reports that
+// the quotas have room and a node has it. A claim whose pods are refused gets none.
 func (c *contest) grant(claims []*claim, upTo func(*claim) scaling.Replicas, allowed func(holder, scaling.Accelerators) bool) {
 	for i, x := range claims {
 		if x.decision.Role != "" {
@@ -203,7 +203,7 @@ func (c *contest) grant(claims []*claim, upTo func(*claim) scaling.Replicas, all
 	}
 }
 
-// grantOne gives a claim one more replica, and says in the claim why where it cannot.
+// grantOne gives a claim one more replica and returns true, or sets x.refused and returns false.
 func (c *contest) grantOne(x *claim, allowed func(holder, scaling.Accelerators) bool) bool {
 	if x.got >= x.have && x.stopped {
 		x.refused = scaling.ReasonTargetNotMoving
@@ -221,9 +221,9 @@ func (c *contest) grantOne(x *claim, allowed func(holder, scaling.Accelerators) 
 	return true
 }
 
-// grantRoles gives the claims of a model that is served in parts replicas in turn, always to the role
-// that carries the smaller part of its demand, so that one does not take the accelerators that the other
-// needs beside it. It does so once, for the first of them.
+// grantRoles gives replicas in turn to the claims of the model of claims[first], which is served in
+// parts: always to the role that carries the smaller part of its demand, so that no role takes the
+// accelerators that the other needs. It does nothing where an earlier claim is of that model.
 func (c *contest) grantRoles(claims []*claim, first int, upTo func(*claim) scaling.Replicas, allowed func(holder, scaling.Accelerators) bool) {
 	model := claims[first].decision.Model
 	if slices.ContainsFunc(claims[:first], func(x *claim) bool { return x.decision.Role != "" && x.decision.Model == model }) {
@@ -252,8 +252,8 @@ func (c *contest) grantRoles(claims []*claim, first int, upTo func(*claim) scali
 	}
 }
 
-// carries returns the part of its demand that a role carries with what it has got: in replicas where the
-// demand is not known.
+// carries returns the part of its demand that a role carries with the replicas granted; the number
+// of these where the demand is unknown or 0.
 func (c *contest) carries(part scaling.Part) float64 {
 	of, known := c.roles[part]
 	sum := 0.0
@@ -289,7 +289,7 @@ func (c *contest) hold() {
 	}
 }
 
-// decide adds the step of a claim to its decision.
+// decide returns the decision of a claim with the step of this stage, where that changes it.
 func (c *contest) decide(x *claim) scaling.Decision {
 	switch {
 	case x.got == x.want || !x.limited:
@@ -330,7 +330,7 @@ func accelerators(n scaling.Accelerators, name string) string {
 	return fmt.Sprintf("%d %s", n, cmp.Or(name, "accelerators of an unknown type"))
 }
 
-// needs says what one replica of a variant needs of which nodes.
+// needs describes the accelerators and the nodes that one replica of a variant needs.
 func needs(v scaling.Variant) string {
 	var all []string
 	pods := v.PodsOfReplica()

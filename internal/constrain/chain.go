@@ -11,17 +11,17 @@ type Input struct {
 	Now      time.Time
 	Cycle    scaling.CycleID // of this plan
 	Variants map[scaling.VariantKey]scaling.Variant
-	Policies map[scaling.ModelKey]Pacing // a model without one has the zero Policy
+	Policies map[scaling.ModelKey]Pacing // a model without one has the zero Pacing
 	History  scaling.History             // before the plan
-	// Activity is the remembered activity of each model, updated with this cycle. A model
-	// without an entry has an unknown activity.
+	// Activity is the remembered activity of each model, updated with this cycle. It is unknown for
+	// a model without an entry.
 	Activity map[scaling.ModelKey]scaling.Activity
-	// Resumed is the size, from scaling.Busy, of variants whose load comes back after a
-	// lull. 0 or no entry means none.
+	// Resumed is the size of variants whose load comes back after a lull, from scaling.Busy. 0 or
+	// no entry means that the load of the variant does not.
 	Resumed map[scaling.VariantKey]scaling.Replicas
 	Limits  Limits
-	// Roles is the demand of the roles of models that are served in parts. A role without an entry has an
-	// unknown demand.
+	// Roles is the demand of the roles of models that are served in parts. It is unknown for a role
+	// without an entry.
 	Roles map[scaling.Part]RoleDemand
 }
 
@@ -31,14 +31,14 @@ type Stage func(Input, scaling.Plan) scaling.Plan
 // Chain returns the stages in the order in which they apply.
 func Chain() []Stage {
 	return []Stage{
-		Retention, // zero or not: the later stages change the number of replicas
-		Resume,    // as many as before a lull
+		Retention, // whether the model has replicas; the later stages change their number
+		Resume,    // the size before a lull
 		Bounds,    // the user's limits
 		Stabilize, // how fast; it never leaves the user's limits
 		Approve,   // no reduction that needs an approval and has none
 		Freeze,    // no change that a freeze window forbids
 		Capacity,  // the accelerators that exist: no replica runs without them
-		Roles,     // prefill and decode together: it only takes back changes of one that the other cannot join
+		Roles,     // prefill and decode together: no change that the other cannot follow
 	}
 }
 

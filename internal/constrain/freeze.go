@@ -6,10 +6,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Freeze keeps decisions as the freeze window of their variant asks (scaling.Freeze): at the last
-// desired replicas where no change is allowed, and at no fewer where growth alone is. Bounds and
-// starts from zero are changes too. A variant that is held (scaling.Variant.Undecidable) stays at
-// what runs, as ever.
+// Freeze applies the freeze window of each variant (scaling.Freeze): decisions stay at the last
+// desired replicas where no change is allowed, and do not go below them where only growth is
+// allowed. Changes by Bounds and starts from zero count, too. A variant that is held
+// (scaling.Variant.Undecidable) keeps the larger of its last decision and its current replicas, as
+// always.
 func Freeze(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: make([]scaling.Decision, 0, len(plan.Decisions))}
 	for _, d := range plan.Decisions {
@@ -31,8 +32,8 @@ func freeze(v scaling.Variant, d scaling.Decision, last scaling.Replicas) scalin
 	return d
 }
 
-// keeps returns the number of replicas below which Capacity must not take the decision of a
-// variant, 0 for none.
+// keeps returns the number of replicas below which Capacity must not reduce a decision; 0 for no
+// limit.
 func keeps(in Input, v scaling.Variant, d scaling.Decision) scaling.Replicas {
 	least := scaling.Replicas(0)
 	if v.Freeze.Allow != "" {

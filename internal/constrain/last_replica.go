@@ -20,9 +20,8 @@ func (m *retained) idle() bool {
 	return m.activity.Life != scaling.LifeActive && m.activity.Until.Sub(m.activity.IdleSince) > m.Retention
 }
 
-// last reduces an idle model that may not go to zero to one replica in all: the replica of
-// the variant that stays returns. The other replicas go when that one is Ready and while
-// the model is known to be idle.
+// last reduces an idle model that may not go to zero to one replica in all, of the variant that
+// stays. The other replicas go once that one serves, and only while the model is known to be idle.
 func (m *retained) last(known bool) {
 	if slices.ContainsFunc(m.members, func(i int) bool { return m.decisions[i].Target() > max(1, m.least(i)) && m.adjustable(i) }) {
 		return // the optimizer still removes them
@@ -58,8 +57,8 @@ func (m *retained) stays() int {
 	return stays
 }
 
-// move starts the replica that is to stay, while the serving replica runs on. Where the new
-// replica is not Ready in time, move gives it up and the other one stays.
+// move starts the replica that is to stay, while the serving replica runs on. It gives the new
+// replica up where that is not Ready in time; then the serving one stays.
 func (m *retained) move(to int) {
 	serving := -1
 	for _, i := range m.members {
@@ -109,7 +108,7 @@ func (m *retained) cheapestMember() int {
 	return keeper
 }
 
-// cheaper orders variants by cost, accelerators of a replica, and name.
+// cheaper reports whether i comes before j by cost, accelerators of a replica, and name.
 func (m *retained) cheaper(i, j int) bool {
 	a, b := m.variant(i), m.variant(j)
 	return cmp.Or(cmp.Compare(a.Cost, b.Cost), cmp.Compare(a.GPUsPerReplica, b.GPUsPerReplica), a.Key.Compare(b.Key)) < 0

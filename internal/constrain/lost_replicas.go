@@ -6,9 +6,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// A replica is lost once no node has taken it for lostAfter and in lostCycles cycles, the
-// first cycle that saw it included. The scheduler tries again whenever a pod ends, at most
-// 10 s later; several cycles in a burst are too short a time.
+// A replica is lost once no node has taken it for lostAfter and in lostCycles cycles, the first
+// cycle that saw it included. The scheduler tries again whenever a pod ends, within 10 s; a burst
+// of cycles may be shorter than that.
 const (
 	lostAfter  = time.Minute
 	lostCycles = 3
@@ -38,9 +38,9 @@ func (x *claim) placed() scaling.Replicas {
 	return max(0, x.have-x.variant.Replicas.Unschedulable-x.podless)
 }
 
-// keepLast keeps some lost replicas waiting instead of giving them back: those of a paused
-// variant, or of one with an unknown load; those up to a minimum, or that claim.keeps; and the last replica of a
-// model, which would not be called again.
+// keepLast keeps some lost replicas waiting instead of giving them back: all of a paused variant or
+// of one with an unknown load; else those up to the minimum and to claim.keeps, and the last
+// replica of a model or role, which would not be called again.
 func (c *contest) keepLast() {
 	for _, x := range c.claims {
 		least := min(x.want, x.have)

@@ -13,8 +13,8 @@ type Pacing struct {
 	// have been wanted before it is made, >= 0; 0 is at once.
 	ScaleUpStabilization   time.Duration `json:"scaleUpStabilization"`
 	ScaleDownStabilization time.Duration `json:"scaleDownStabilization"`
-	// ScaleDownStartUps is for how many start-ups of its variant a reduction must have been
-	// wanted, where that is longer than ScaleDownStabilization, >= 0.
+	// ScaleDownStartUps is how long a reduction must have been wanted, in start-ups of its variant,
+	// >= 0. The longer of this and ScaleDownStabilization counts.
 	ScaleDownStartUps float64 `json:"scaleDownStartUps,omitempty"`
 	// MaxScaleUpStep and MaxScaleDownStep are the most replicas that one decision
 	// adds to a variant or takes from it, >= 0; 0 is no limit.
@@ -24,13 +24,13 @@ type Pacing struct {
 	Zero Zero `json:"zero,omitzero"`
 }
 
-// reductionPeriod is how long a reduction of v must have been wanted, an hour at most unless
-// more is configured. A replica that is kept costs its price until it is wanted again, one that
-// is given up the load that misses it while it starts. Without knowing when it is wanted again,
-// the cost is at most twice that of a policy that knows, where it is kept for as long as it takes to
-// start (ski rental: Karlin et al., Competitive Snoopy Caching, Algorithmica 3, 1988; for
-// servers DELAYEDOFF, Gandhi et al., ACM TOCS 30(4), 2012). It is the configured time while the
-// start-up time is not known.
+// reductionPeriod returns how long a reduction of v must have been wanted: ScaleDownStartUps
+// start-ups, an hour at most, or ScaleDownStabilization where that is longer or the start-up time
+// is unknown. A replica that is kept costs its price until it is wanted again; a replica that is
+// given up costs the load that misses it while it starts. A policy that keeps replicas for as long
+// as they take to start costs at most twice as much as one that knows when they are wanted again
+// (ski rental: Karlin et al., Competitive Snoopy Caching, Algorithmica 3, 1988; for servers
+// DELAYEDOFF, Gandhi et al., ACM TOCS 30(4), 2012).
 func (p Pacing) reductionPeriod(v scaling.Variant) time.Duration {
 	return max(p.ScaleDownStabilization, min(remembered, time.Duration(p.ScaleDownStartUps*float64(v.StartUp))))
 }

@@ -10,7 +10,7 @@ type holder struct{ namespace, accelerator string }
 type quotas struct {
 	own  map[holder]scaling.Accelerators
 	used map[holder]scaling.Accelerators
-	held map[holder]scaling.Accelerators // of those used, accelerators of replicas that have a pod, or room for one
+	held map[holder]scaling.Accelerators // of used: of replicas with a pod, or room for one
 	pool map[string]scaling.Accelerators // owned in all, by type
 	out  map[string]scaling.Accelerators // used in all by namespaces with a quota, by type
 }
@@ -29,8 +29,8 @@ func newQuotas(list []scaling.Quota) *quotas {
 	return q
 }
 
-// use adds accelerators to those in use, and says how many of them are held. Accelerators
-// in use but not held count against the namespace's own quota only.
+// use adds accelerators to those in use, and says how many of them are held. Accelerators in use
+// but not held count in the pool only up to the namespace's own quota.
 func (q *quotas) use(h holder, gpus, held scaling.Accelerators) {
 	before := q.ofPool(h)
 	q.used[h] += gpus
@@ -38,7 +38,7 @@ func (q *quotas) use(h holder, gpus, held scaling.Accelerators) {
 	q.out[h.accelerator] += q.ofPool(h) - before
 }
 
-// ofPool returns how much a namespace uses of the pool of a type.
+// ofPool returns how much a namespace uses of the pool of a type, 0 without a quota.
 func (q *quotas) ofPool(h holder) scaling.Accelerators {
 	own, limited := q.own[h]
 	if !limited {
@@ -54,7 +54,7 @@ func (q *quotas) owned(h holder, gpus scaling.Accelerators) bool {
 	return !limited || q.used[h]+gpus <= own
 }
 
-// left reports whether the pool of the type has so many more.
+// left reports whether the pool of the type has so many more, or no quota limits the namespace.
 func (q *quotas) left(h holder, gpus scaling.Accelerators) bool {
 	_, limited := q.own[h]
 	return !limited || q.out[h.accelerator]+gpus <= q.pool[h.accelerator]

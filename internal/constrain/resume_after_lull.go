@@ -7,10 +7,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Resume restores the size of a model whose requests come back after a lull: the size that
-// carried as many requests before the lull, from scaling.Busy. Resume only adds replicas,
-// and the later stages treat them as any growth. It does not change models that start from
-// zero, which are sized by their backlog, or decisions made without an analysis.
+// Resume restores the size of a model whose requests come back after a lull: the size that carried
+// as many requests before it, from scaling.Busy. Resume only adds replicas, and the later stages
+// treat them as any growth. It does not change decisions that Retention made or that have no
+// analysis, nor models that start from zero, which are sized by their backlog.
 func Resume(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
 	for i, d := range out.Decisions {

@@ -26,14 +26,13 @@ type Zero struct {
 //	otherwise           not to zero: last desired holds  the same
 //	at zero by decision stays there, unless called       one replica starts
 //
-// Idle is defined by scaling.Activity: every source that shows requests is known and shows
-// none. An unknown model is never idle. A paused variant and one whose target cannot be
-// read keep their decisions. The latter counts only while it is not scaling.History.Absent.
+// Idle is defined by scaling.Activity: every source that shows requests is known and shows none. An
+// unknown model is never idle. A paused variant keeps its decision, and so does one whose target
+// cannot be read. The replicas of the latter count until it is scaling.History.Absent.
 //
-// Where zero is not enabled, an idle model shrinks step by step: the optimizer reduces it
-// to the last replica of each variant like any other model, and then Retention decides
-// which of these stays. A time without requests may be an outage of the clients, and a
-// fleet takes long to start.
+// Where zero is not enabled, an idle model shrinks step by step: the optimizer reduces it to the
+// last replica of each variant like any other model, and then Retention decides which of these
+// stays. A time without requests may be an outage of the clients, and a fleet takes long to start.
 func Retention(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
 	parts := map[scaling.Part]*retained{}
@@ -55,14 +54,14 @@ func Retention(in Input, plan scaling.Plan) scaling.Plan {
 	return out
 }
 
-// retained holds the decisions of one model, or of one role of it: each role keeps a last replica of
-// its own, and both go to zero by the activity of the model.
+// retained holds the decisions of one model, or of one role of it. Each role keeps a last replica
+// of its own; both go to zero by the activity of the model.
 type retained struct {
 	Zero
 	activity  scaling.Activity
 	in        Input
 	decisions []scaling.Decision // of all models
-	members   []int              // of this one
+	members   []int              // indexes of its own
 }
 
 func (m *retained) decide() {
@@ -141,7 +140,7 @@ func (m *retained) total() scaling.Replicas {
 	return n
 }
 
-// least returns the replicas that the variant keeps when it is not needed.
+// least returns the replicas that a variant keeps when it is not needed.
 func (m *retained) least(i int) scaling.Replicas {
 	d := m.decisions[i]
 	if !m.adjustable(i) {
@@ -156,7 +155,7 @@ func (m *retained) adjustable(i int) bool {
 	return ok && v.Replicas.Observed && !v.Paused
 }
 
-// change adds a step.
+// change adds a step of Retention to a decision. It ignores i < 0.
 func (m *retained) change(i int, to scaling.Replicas, reason scaling.Reason, detail string) {
 	if i < 0 {
 		return
@@ -175,9 +174,9 @@ func known(d scaling.Decision) scaling.Decision {
 	return d
 }
 
-// unpaced reports whether a decision neither waits for a stabilization period nor shrinks
-// in steps: one of this stage, or a start from zero, which carries the name of this stage.
-// A reduction of a model that may not go to zero is paced as any other.
+// unpaced reports whether a decision neither waits for a stabilization period nor shrinks in steps:
+// one of Retention, or a start from zero, whose step has the same stage. A reduction of a model
+// that may not go to zero is paced like any other.
 func unpaced(d scaling.Decision, before scaling.Replicas, zero Zero) bool {
 	return ofRetention(d) && (zero.Enabled || d.Target() >= before)
 }

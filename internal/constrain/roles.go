@@ -9,7 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// RoleDemand is what one role of a model has to carry, and what one replica of each variant carries.
+// RoleDemand is the demand of one role of a model, and the supply of one replica of each variant.
 type RoleDemand struct {
 	Demand     float64                        // >= 0, in the unit of the analysis that decided
 	PerReplica map[scaling.VariantKey]float64 // >= 0, in the same unit
@@ -17,15 +17,15 @@ type RoleDemand struct {
 
 // Roles lets prefill and decode of a model change together, since a request needs both:
 //
-//   - Neither grows beyond the part of its demand that the other can carry where bounds, accelerators or
-//     quotas, freeze windows or the lack of a candidate limit the other.
-//   - One gives up replicas that are of no use because the other lacks their accelerators.
-//   - Neither is reduced while the load of the other is unknown, unless the model is idle.
-//   - Neither has its last replica taken, nor its first one started, while the other differs in that; and
-//     to zero decode goes when prefill has gone.
+//   - A role does not grow beyond the part of its demand that the other can carry, where bounds,
+//     accelerators, quotas, freeze windows or the lack of a candidate limit the other.
+//   - A role gives up replicas that are of no use because the other lacks their accelerators.
+//   - No role shrinks while the load of the other is unknown, unless the model is idle.
+//   - No role loses its last replica while the other has one, nor starts its first while the other
+//     has none and gets none. Where both go to zero, prefill goes first.
 //
-// A minimum of a variant goes before. The stage takes back changes of the plan and gives up replicas, so that
-// what earlier stages granted is enough.
+// A minimum of a variant overrides these rules. The stage only takes back changes of the plan and
+// gives up replicas, so that it needs no more than earlier stages granted.
 func Roles(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: slices.Clone(plan.Decisions)}
 	models := map[scaling.ModelKey]*roles{}
@@ -63,12 +63,12 @@ type roles struct {
 	prefill, decode role
 }
 
-// role is one of them.
+// role holds the decisions and the demand of one role.
 type role struct {
 	name    scaling.Role
-	members []int // of the decisions
+	members []int // indexes of its decisions
 	demand  RoleDemand
-	known   bool // the demand
+	known   bool // whether the demand is known
 }
 
 func (m *roles) of(name scaling.Role) *role {
@@ -86,8 +86,8 @@ func (m *roles) total(r *role) (n scaling.Replicas) {
 	return n
 }
 
-// share returns the part of its demand that a role carries with the decided replicas, > 1 where more; +Inf
-// where there is no demand.
+// share returns the supply of the decided replicas of a role over its demand: 1 or more where they
+// carry all of it, +Inf without demand.
 func (m *roles) share(r *role) float64 {
 	if r.demand.Demand <= 0 {
 		return math.Inf(1)
@@ -99,7 +99,8 @@ func (m *roles) share(r *role) float64 {
 	return carried / r.demand.Demand
 }
 
-// limit says what keeps a role from carrying its demand, and false where one of its variants may still grow.
+// limit returns what keeps a role from carrying its demand. It returns false where the role carries
+// it, one of its variants may still grow, or the demand is unknown.
 func (m *roles) limit(r *role) (string, bool) {
 	if !r.known || m.share(r) >= 1 {
 		return "", false
@@ -117,7 +118,7 @@ func (m *roles) limit(r *role) (string, bool) {
 	return said, true
 }
 
-// full says why a decision has as many replicas as it may have, "" where it may have more.
+// full returns why a decision cannot have more replicas, "" where it can.
 func (m *roles) full(i int) string {
 	d := m.decisions[i]
 	v := m.in.Variants[d.Variant]
@@ -138,7 +139,7 @@ func (m *roles) full(i int) string {
 	return ""
 }
 
-// free reports whether a decision may be changed: neither an annotation nor a freeze window holds it.
+// free reports whether a decision may change: neither an annotation nor a freeze window holds it.
 func (m *roles) free(i int) bool {
 	v := m.in.Variants[m.decisions[i].Variant]
 	return !v.Paused && v.Freeze.Allow != scaling.AllowNone
@@ -155,7 +156,8 @@ func (m *roles) change(i int, to scaling.Replicas, detail string) {
 	m.decisions[i] = m.decisions[i].Then(scaling.StageRoles, to, scaling.ReasonOtherRole, detail)
 }
 
-// reduceTogether takes back the reductions of a role while the load of the other is unknown.
+// reduceTogether takes back the reductions of a role while the load of the other is unknown and the
+// model is not idle.
 func (m *roles) reduceTogether(activity scaling.Activity) {
 	if activity.Life == scaling.LifeIdle || m.unknown(&m.prefill) == m.unknown(&m.decode) {
 		return
@@ -177,20 +179,21 @@ func (m *roles) reduceTogether(activity scaling.Activity) {
 	}
 }
 
-// unknown reports whether no analysis stands behind the decisions of a role.
+// unknown reports whether a role has decisions, and none of them has an analysis.
 func (m *roles) unknown(r *role) bool {
 	return len(r.members) > 0 && !slices.ContainsFunc(r.members, func(i int) bool { return !m.decisions[i].Fallback })
 }
 
-// bound reports whether a bound or the accelerators that exist took replicas from a decision.
+// bound reports whether a bound, the accelerators that exist or a quota took replicas from a
+// decision.
 func bound(d scaling.Decision) bool {
 	return slices.ContainsFunc(d.Steps, func(s scaling.Step) bool {
 		return (s.Stage == scaling.StageBounds || s.Stage == scaling.StageCapacity) && s.To < s.From
 	})
 }
 
-// growTogether takes back the growth of one role beyond what the other, where it is limited, can join:
-// the dearest replicas first, and none that was ordered before.
+// growTogether takes back the growth of r beyond the part of its demand that the other role
+// carries, where that is limited: the dearest replicas first, and none that was ordered before.
 func (m *roles) growTogether(r, other *role) {
 	limit, limited := m.limit(other)
 	if !limited || !r.known || len(r.members) == 0 {
@@ -222,8 +225,9 @@ func (m *roles) growTogether(r, other *role) {
 	}
 }
 
-// giveUp takes a replica of r that is of no use, because the other role has no accelerator for its next
-// replica: with one more it would still not carry more than r without this one. It takes one at a time.
+// giveUp takes one replica of r that is of no use, because the other role has no accelerator for
+// its next replica: with that replica, the other would carry no more of its demand than r without
+// its own.
 func (m *roles) giveUp(r, other *role) {
 	if !r.known || !other.known || m.share(other) >= 1 {
 		return
@@ -247,7 +251,8 @@ func (m *roles) giveUp(r, other *role) {
 	}
 }
 
-// canGiveUp reports whether the variant of a decision may give up a replica whose accelerators serve one of wants.
+// canGiveUp reports whether the variant of a decision may give up a replica whose accelerators
+// suffice for a replica of wants.
 func (m *roles) canGiveUp(i int, wants scaling.Variant) bool {
 	d := m.decisions[i]
 	v := m.in.Variants[d.Variant]
@@ -255,8 +260,8 @@ func (m *roles) canGiveUp(i int, wants scaling.Variant) bool {
 		d.Target() == d.Current && d.Target() > max(1, v.Bounds.Min)
 }
 
-// neverAlone lets no role have replicas while the other, gone, has none: what the plan takes last of gone
-// stays, and where gone has none, the plan starts none of r.
+// neverAlone changes the plan where r would have replicas and gone none: one replica of the
+// cheapest running variant of gone stays. Where none of gone runs, r starts none.
 func (m *roles) neverAlone(r, gone *role) {
 	if m.total(r) == 0 || m.total(gone) > 0 || len(gone.members) == 0 {
 		return
@@ -276,7 +281,7 @@ func (m *roles) neverAlone(r, gone *role) {
 		v := m.in.Variants[d.Variant]
 		to := max(d.Current, v.Bounds.Min)
 		if v.Freeze.Allow != "" || v.Approval.Required {
-			to = max(to, m.in.History.LastDesired(v)) // an order that is taken back is a reduction
+			to = max(to, m.in.History.LastDesired(v)) // to take back an order is a reduction
 		}
 		if d.Target() > to && m.free(i) {
 			m.change(i, to, fmt.Sprintf("%s has no replica and gets none, and a request needs both roles: %s starts none", gone.name, r.name))
@@ -300,7 +305,8 @@ func (m *roles) decodeLast() {
 	}
 }
 
-// cheaper orders decisions by the cost of a replica of their variant, and name.
+// cheaper reports whether the variant of decision i costs less per replica than that of j; among
+// equals the key decides.
 func (m *roles) cheaper(i, j int) bool {
 	a, b := m.in.Variants[m.decisions[i].Variant], m.in.Variants[m.decisions[j].Variant]
 	return cmp.Or(cmp.Compare(a.Cost, b.Cost), a.Key.Compare(b.Key)) < 0

@@ -7,25 +7,25 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// remembered is the least time for which wants are kept, so that a longer period that is
-// configured later finds its history: the longest period that the configuration accepts.
+// remembered is the least time for which wants are kept: the longest period that the configuration
+// accepts, so that a period configured later finds its history.
 const remembered = time.Hour
 
-// Stabilize lets a decision change only as far as the decisions of the whole stabilization
-// period wanted, and by at most the largest step.
+// Stabilize lets a decision change only as far as the decisions of the whole stabilization period
+// wanted, and by at most the largest step.
 //
-// A reduction goes to the largest number wanted at any time of the period, growth to the
-// smallest, like the stabilization windows of a HorizontalPodAutoscaler. A reduction also
-// waits for as long as a replica takes to start (Pacing.ScaleDownStartUps). A variant that
-// this process sees for the first time counts as wanting its current replicas before: it
-// does not shrink within one period of the start.
+// A reduction goes to the largest number wanted in the period, growth to the smallest, like the
+// stabilization windows of a HorizontalPodAutoscaler. A reduction also waits for as long as a
+// replica takes to start (Pacing.ScaleDownStartUps). A variant that this process sees for the first
+// time counts as having wanted its current replicas: it does not shrink within one period of the
+// start.
 //
-// The step limits only apply to replicas added beyond the running ones, or removed from the
-// serving ones. A step limit delays neither a cancelled removal nor the cancellation of an
-// order that never became Ready; the period does not delay the former either. A decision
-// without an analysis is not changed: it only keeps the current replicas. A model that goes
-// to zero waits for neither, since its retention period was the wait. A start from zero
-// waits for no period, since requests wait, and is limited in its step.
+// The step limits apply only to replicas added to the running ones, or removed from the serving
+// ones. They delay neither a cancelled removal nor the cancellation of an order that never became
+// Ready; the period does not delay a cancelled removal either. A decision without an analysis is
+// not changed: it only keeps the current replicas. Neither period nor step delays a model that goes
+// to zero, since its retention period was the wait. A start from zero waits for no period, since
+// requests wait, but its step is limited.
 func Stabilize(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: make([]scaling.Decision, 0, len(plan.Decisions))}
 	for _, d := range plan.Decisions {
@@ -41,9 +41,9 @@ func Stabilize(in Input, plan scaling.Plan) scaling.Plan {
 	return out
 }
 
-// Wants returns the wants of the variant of d with the present one added: the number before
-// this stage and all later ones, less the replicas that could go too. A withheld reduction
-// adds no want: the last one stays.
+// Wants returns the wants of the variant of d with the present one added: the number that the
+// stages before Stabilize decided, less the replicas that could go too (Decision.Spare). A withheld
+// reduction adds no want: the last one stays.
 func Wants(in Input, d scaling.Decision) scaling.Wants {
 	v, ok := in.Variants[d.Variant]
 	if !ok {
@@ -76,7 +76,7 @@ type pace struct {
 	now         time.Time
 }
 
-// stabilize limits a change to what was wanted for the whole period.
+// stabilize limits a change to the number wanted for the whole period.
 func (p pace) stabilize(d scaling.Decision) scaling.Decision {
 	to := d.Target()
 	period := p.reductionPeriod(p.variant)
@@ -131,10 +131,10 @@ func (p pace) growsFrom() scaling.Replicas { return max(p.lastDesired, p.variant
 // ordered replica that does not serve removes none.
 func (p pace) shrinksFrom() scaling.Replicas { return min(p.lastDesired, p.variant.Replicas.Ready) }
 
-// within clamps a limit of pace to the bounds, which go before pace.
+// within clamps a limit of pace to the bounds, which override pace.
 func (p pace) within(n scaling.Replicas) scaling.Replicas { return p.variant.Bounds.Clamp(n) }
 
-// because says what a reduction waits for, which must have been wanted for period.
+// because returns the setting that makes a reduction wait for period.
 func (p pace) because(period time.Duration) string {
 	if period > p.ScaleDownStabilization {
 		return fmt.Sprintf("a replica takes %s to start and scaleDownStartUps is %g", p.variant.StartUp.Round(time.Second), p.ScaleDownStartUps)
@@ -142,7 +142,7 @@ func (p pace) because(period time.Duration) string {
 	return fmt.Sprintf("scaleDownStabilization is %s", p.ScaleDownStabilization)
 }
 
-// since returns how long w has no longer been wanted.
+// since returns the time since w was last wanted, 0 where it is wanted now.
 func (p pace) since(w scaling.Want) time.Duration {
 	if w.Until.IsZero() {
 		return 0

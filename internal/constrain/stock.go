@@ -10,17 +10,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// stock is the accelerators that are free, or will be soon, node by node.
+// stock holds the accelerators that are free, or will be soon, node by node.
 type stock struct {
 	groups   []group                         // sorted by accelerator, name
 	promised map[string]scaling.Accelerators // by type, to pods that wait for a node
 }
 
-// group is a group of nodes with its own copy of the Free list, which has one entry for
-// each number of accelerators.
+// group is a group of nodes with its own copy of the Free list, which has one entry for each pair
+// of free and leaving accelerators.
 type group struct{ scaling.NodeGroup }
 
-// add adds nodes with so many free accelerators now and soon.
+// add adds nodes with the given free and leaving accelerators.
 func (g *group) add(f scaling.FreeNodes) {
 	f.GPUs, f.Leaving = max(0, f.GPUs), max(0, f.Leaving)
 	if f.GPUs+f.Leaving == 0 {
@@ -50,19 +50,19 @@ func newStock(inventory scaling.Inventory) *stock {
 	return s
 }
 
-// free and soon return the accelerators per node: those free now, and those free after the
-// ending pods have ended.
+// free and soon return the accelerators of a node: those free now, and those free after the ending
+// pods have ended.
 func free(f scaling.FreeNodes) scaling.Accelerators { return f.GPUs }
 func soon(f scaling.FreeNodes) scaling.Accelerators { return f.GPUs + f.Leaving }
 
-// leaves adds the accelerators that so many replicas of a variant will have freed.
+// leaves adds the accelerators that so many ending replicas of a variant will free.
 func (s *stock) leaves(v scaling.Variant, replicas scaling.Replicas) {
 	for _, p := range v.PodsOfReplica() {
 		s.leave(v.Accelerator, p.GPUs, int(p.Pods*replicas))
 	}
 }
 
-// leave adds nodes on each of which so many accelerators will be free.
+// leave adds nodes, on each of which so many accelerators will be free.
 func (s *stock) leave(accelerator string, gpus scaling.Accelerators, nodes int) {
 	i := slices.IndexFunc(s.groups, func(g group) bool { return g.Accelerator == accelerator })
 	if i >= 0 { // otherwise no node has the type
@@ -70,7 +70,7 @@ func (s *stock) leave(accelerator string, gpus scaling.Accelerators, nodes int) 
 	}
 }
 
-// keep uses accelerators promised to a waiting pod, and reports whether there were enough.
+// keep takes accelerators promised to a waiting pod, and reports whether there were enough.
 func (s *stock) keep(accelerator string, gpus scaling.Accelerators) bool {
 	if s.promised[accelerator] < gpus {
 		return false
@@ -79,7 +79,8 @@ func (s *stock) keep(accelerator string, gpus scaling.Accelerators) bool {
 	return true
 }
 
-// place places each pod of one replica of a variant, or none. It reports whether all have a node.
+// place takes a node for each pod of one replica of a variant, or for none. It reports whether all
+// pods have one.
 func (s *stock) place(v scaling.Variant, has func(scaling.FreeNodes) scaling.Accelerators) bool {
 	if v.Workers <= 0 {
 		return s.take(v.Accelerator, v.GPUs(1), has)
@@ -89,7 +90,7 @@ func (s *stock) place(v scaling.Variant, has func(scaling.FreeNodes) scaling.Acc
 		before[i] = slices.Clone(g.Free)
 	}
 	for _, p := range v.PodsOfReplica() {
-		for range p.Pods { // ends where no node is left
+		for range p.Pods { // returns where no node is left
 			if !s.take(v.Accelerator, p.GPUs, has) {
 				for i := range s.groups {
 					s.groups[i].Free = before[i]
@@ -101,9 +102,9 @@ func (s *stock) place(v scaling.Variant, has func(scaling.FreeNodes) scaling.Acc
 	return true
 }
 
-// take places a pod on the node where it leaves the fewest accelerators, counted by
-// has, so that large free blocks stay large. Among equals it takes the node with the fewest
-// free now, in the first group. It reports whether there was one.
+// take places a pod on the node where it leaves the fewest accelerators, counted by has, so that
+// large free blocks stay large. Among equals it takes the node with the fewest free now, in the
+// first group. It reports whether a node had room.
 func (s *stock) take(accelerator string, gpus scaling.Accelerators, has func(scaling.FreeNodes) scaling.Accelerators) bool {
 	var best scaling.FreeNodes
 	in, at := -1, 0
@@ -126,7 +127,7 @@ func (s *stock) take(accelerator string, gpus scaling.Accelerators, has func(sca
 	return true
 }
 
-// describe names what is left of a type: "l40s-pool has 3 nodes with 1 free".
+// describe returns what is free of a type: "3 nodes of l40s-pool with 1 free".
 func (s *stock) describe(accelerator string) string {
 	var out []string
 	for _, g := range s.groups {

@@ -8,9 +8,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// surplusFor is how long surplus pods count as about to end, after the target came closer
-// to its decision: their controller takes seconds to remove them. Pods that stay for longer
-// are the surge of a rollout.
+// surplusFor is how long surplus pods count as about to end, after the target came closer to its
+// decision: their controller takes seconds to remove them. Pods that stay longer are the surge of a
+// rollout.
 const surplusFor = time.Minute
 
 // leavesFor is how long a target may make no progress towards a decision for fewer
@@ -18,9 +18,8 @@ const surplusFor = time.Minute
 // minutes by default before it removes any; the other five minutes allow for other delays.
 const leavesFor = 10 * time.Minute
 
-// reclaim makes claims return replicas that they have no right to, to the claims that have,
-// first to those below their minimum. The receivers are served once the accelerators are
-// free.
+// reclaim makes claims return replicas to claims with a better right, first to those below their
+// minimum. The receivers are served once the accelerators are free.
 func (c *contest) reclaim() {
 	credit := map[*claim]scaling.Replicas{} // replicas that leave anyway
 	for _, x := range c.claims {
@@ -51,8 +50,8 @@ func (c *contest) reclaimUpTo(credit map[*claim]scaling.Replicas, upTo func(*cla
 	}
 }
 
-// entitled reports whether x may have more at all. It may not exceed its own quota where
-// the quotas are used up, nor get more than it can start.
+// entitled reports whether x may have more at all: it may not where its pods are refused, nor
+// beyond its own quota where the quotas are used up.
 func (c *contest) entitled(x *claim) bool {
 	return !x.stopped && (x.refused != scaling.ReasonOverQuota || c.owns(x))
 }
@@ -63,8 +62,8 @@ func (c *contest) owns(x *claim) bool {
 	return c.quotas.owned(x.holder(), c.coming[x.holder()]+x.gpus())
 }
 
-// leaving gives one replica of x the room of pods that are ending, or of a replica that
-// leaves anyway. A pod that is ending uses no quota.
+// leaving gives one replica of x the room of pods that are ending, or of a replica that leaves
+// anyway, and reports whether there was any. A pod that is ending uses no quota.
 func (c *contest) leaving(x *claim, credit map[*claim]scaling.Replicas) bool {
 	if x.refused == scaling.ReasonNoStock && c.stock.place(x.variant, soon) {
 		return true
@@ -78,9 +77,9 @@ func (c *contest) leaving(x *claim, credit map[*claim]scaling.Replicas) bool {
 	return false
 }
 
-// unstarted makes a claim return an order that no node has taken, so that one replica of x
-// for which a node has room comes within the quotas. It reports whether there was such an
-// order. Running replicas are not given up for it.
+// unstarted makes a claim return an order that no node has taken, so that the quotas allow one
+// replica of x for which a node has room. It reports whether there was such an order. Running
+// replicas are not given up for it.
 func (c *contest) unstarted(x *claim) bool {
 	if x.refused != scaling.ReasonOverQuota {
 		return false
@@ -104,16 +103,14 @@ func (c *contest) mayCancel(y *claim) bool {
 		y.got > max(y.keeps, y.variant.Bounds.Min) && c.parts[y.decision.Part()] > 1
 }
 
-// makesRoom reports whether nodes have room for one replica of x after one replica of y has
-// left them.
+// makesRoom reports whether one replica of y, when it ends, leaves room on its nodes for one of x.
 func makesRoom(y, x *claim) bool {
 	return y.variant.Accelerator == x.variant.Accelerator && y.frees() >= x.gpus() && y.variant.Houses(x.variant)
 }
 
-// victim returns the claim that returns a replica so that x may have more than have, nil
-// where none must. It takes the lowest rank; then a claim that was chosen before and has
-// not yet returned its replica; then the lowest utilization, the highest cost, and the last
-// name.
+// victim returns the claim that returns a replica so that x may have more than have; nil where none
+// must. It takes the least important rank; then a claim that was chosen before and has not yet
+// returned its replica; then the lowest utilization, the highest cost, and the last name.
 func (c *contest) victim(x *claim, have scaling.Replicas) *claim {
 	var chosen *claim
 	for _, y := range c.claims {
@@ -136,8 +133,7 @@ func (c *contest) mayLose(y *claim) bool {
 		held > max(y.keeps, y.variant.Bounds.Min) && c.parts[y.decision.Part()]-(y.got-held) > 1
 }
 
-// mustYield reports whether x, which has so many replicas, has a better right than y to one
-// more.
+// mustYield reports whether x, with have replicas, has a better right than y to one more.
 func (c *contest) mustYield(y, x *claim, have scaling.Replicas) bool {
 	switch {
 	case have < x.variant.Bounds.Min && y.rank >= x.rank:
@@ -149,16 +145,17 @@ func (c *contest) mustYield(y, x *claim, have scaling.Replicas) bool {
 }
 
 const (
-	// shortageRatio is the ratio of demand to what a model's replicas serve from which its equals
-	// give up replicas that they do not need.
+	// shortageRatio is the ratio of a model's demand to its supply from which models of the same
+	// rank give up replicas that they do not need.
 	shortageRatio = 1.1
-	// utilizationAfterReturn is the utilization that those replicas may then reach. The distance between
-	// shortageRatio and utilizationAfterReturn keeps a replica from moving back and forth.
+	// utilizationAfterReturn is the largest utilization of the replicas that these models keep. Its
+	// distance to shortageRatio keeps a replica from moving back and forth.
 	utilizationAfterReturn = 0.9
 )
 
-// spares reports whether y, of the rank of x, serves what is asked of it with a replica less, while x with
-// so many replicas does not by far. What y would give up in a while anyway it gives up at once.
+// spares reports whether y, another model of the rank of x, can carry its demand with one replica
+// fewer, while the demand of x exceeds have replicas by shortageRatio. y would give that replica up
+// later anyway.
 func (c *contest) spares(y, x *claim, have scaling.Replicas) bool {
 	if y.rank != x.rank || y.decision.Model == x.decision.Model || !(y.load > 0) || !c.owns(x) {
 		return false
@@ -167,11 +164,10 @@ func (c *contest) spares(y, x *claim, have scaling.Replicas) bool {
 	return x.asked() > shortageRatio*float64(have) && y.asked() <= utilizationAfterReturn*float64(left)
 }
 
-// asked is how many of its replicas what is asked of a claim fills.
+// asked returns the demand of a claim in full replicas.
 func (x *claim) asked() float64 { return x.load * float64(x.variant.Replicas.Ready) }
 
-// returns reports whether y's namespace still uses more than it owns, once those
-// that go are gone.
+// returns reports whether y's namespace still uses more than it owns after all decided reductions.
 func (c *contest) returns(y *claim) bool {
 	h := y.holder()
 	own, limited := c.quotas.own[h]

@@ -7,7 +7,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
-// metricsAvailable says whether there are metrics to decide by.
+// metricsAvailable returns the condition that says whether there are metrics to decide by.
 func metricsAvailable(e explain.Explanation) metav1.Condition {
 	const kind = v1alpha1.ConditionMetricsAvailable
 	switch state, message := explain.Metrics(e); state {

@@ -10,8 +10,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// changesAllowed returns the condition of a variant whose reductions wait for approval, or that a
-// freeze window holds, and false for any other.
+// changesAllowed returns the condition of a variant whose reduction waits for approval or was
+// approved, or that a freeze window holds; false for any other.
 func changesAllowed(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) (stated, bool) {
 	const kind = v1alpha1.ConditionChangesAllowed
 	r, frozen := e.Decision.Reduction, e.Variant.Freeze.Allow != "" && e.Variant.Undecidable == ""
@@ -33,7 +33,7 @@ func changesAllowed(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation
 	return stated{}, false
 }
 
-// frozenFact is the fact of a freeze window, and of an approved reduction that it delays.
+// frozenFact returns the fact of a freeze window, and of an approved reduction that it delays.
 func frozenFact(e explain.Explanation) string {
 	if r := e.Decision.Reduction; r.Approved {
 		return reductionFact(r) + factEnd + e.Variant.Freeze.String()
@@ -50,8 +50,8 @@ func reductionOf(s v1alpha1.VariantAutoscalingStatus) scaling.Reduction {
 	return r
 }
 
-// restrained returns that a reduction begins to wait for approval, or a freeze window is in force,
-// and false when neither begins.
+// restrained returns the notice that a reduction begins to wait for approval, or that a freeze
+// window begins; false when neither does.
 func restrained(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 	const kind = v1alpha1.ConditionChangesAllowed
 	c, before := meta.FindStatusCondition(is.Conditions, string(kind)), meta.FindStatusCondition(was.Conditions, string(kind))

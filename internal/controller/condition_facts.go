@@ -10,32 +10,32 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// stated is a condition with the fact that its message puts into words, as status.facts has
-// it. Programs compare type, reason and fact: the message may be worded anew at any time.
+// stated is a condition with its fact, as status.facts has it. Programs compare type, reason and
+// fact: the message may be reworded at any time.
 type stated struct {
 	metav1.Condition
-	fact string // "" where the type and the reason say it all
+	fact string // "" where type and reason are enough
 }
 
-// The parts of facts that are looked for. Parts are separated by factEnd.
+// The parts of facts that the code searches for; factEnd separates parts.
 const (
-	// factAwaitsMetrics is of OptimizationReady: there was no time yet for a first analysis.
+	// factAwaitsMetrics is of OptimizationReady: it is too early for a first analysis.
 	factAwaitsMetrics = "AwaitsMetrics"
-	// factTwoScalers begins the part of ConfigurationValid that names, by kind and name, who sets
-	// the replicas that the manager was asked to set too.
+	// factTwoScalers begins the part of ConfigurationValid that names, by kind and name, the scaler
+	// that sets the replicas that the manager was asked to set too.
 	factTwoScalers = "TwoScalers "
 	factEnd        = "\n"
 )
 
-// longestFact bounds a part of a fact: it holds values that users wrote.
+// longestFact bounds a part of a fact that holds a value written by users.
 const longestFact = 120 // characters
 
-// problem is something of which not all is in force, in words and as a part of a fact.
+// problem is something that is not fully in force, in words and as a part of a fact.
 type problem struct{ text, fact string }
 
-// factOf returns the fact that a status holds of a condition, "" for none. A status without facts
-// was written by a version that kept them in messages, or came back from an API server whose
-// definition is older and drops them: there the message is read.
+// factOf returns the fact of a condition in a status, "" for none. A status without facts was
+// written by a version that kept them in messages, or came back from an API server whose older
+// definition drops them: then factOf reads the message.
 func factOf(s v1alpha1.VariantAutoscalingStatus, kind v1alpha1.ConditionType) string {
 	if s.Facts == nil {
 		return olderFacts(s)[string(kind)]
@@ -62,8 +62,8 @@ func retract(s *v1alpha1.VariantAutoscalingStatus, kind v1alpha1.ConditionType) 
 	delete(s.Facts, string(kind))
 }
 
-// begins reports whether a status has a condition that the one before had not, or had with
-// another reason or fact.
+// begins reports whether a status has a condition that the one before did not have, or had with
+// another status, reason or fact.
 func begins(was, is v1alpha1.VariantAutoscalingStatus, kind v1alpha1.ConditionType) bool {
 	now, before := meta.FindStatusCondition(is.Conditions, string(kind)), meta.FindStatusCondition(was.Conditions, string(kind))
 	if now == nil {
@@ -75,7 +75,7 @@ func begins(was, is v1alpha1.VariantAutoscalingStatus, kind v1alpha1.ConditionTy
 	return before == nil || before.Reason != now.Reason || before.Status != now.Status || factOf(was, kind) != factOf(is, kind)
 }
 
-// twoScalersOf returns the scaler that a status names beside the manager, and false for none.
+// twoScalersOf returns the scaler beside the manager that a status names, and false for none.
 func twoScalersOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Scaler, bool) {
 	for part := range strings.SplitSeq(factOf(s, v1alpha1.ConditionConfigurationValid), factEnd) {
 		if named, ok := strings.CutPrefix(part, factTwoScalers); ok {
@@ -86,13 +86,14 @@ func twoScalersOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Scaler, bool) {
 	return scaling.Scaler{}, false
 }
 
-// The sentences by which the version without facts said the facts that are looked for.
+// The sentences in which the version without facts stated these parts.
 const (
 	olderAwaits     = "No analysis so far, and the first metrics are awaited: the larger of the last decision and what runs holds, within the bounds"
 	olderTwoScalers = `annotation wva.llmd.ai/actuation is "scale": want no other that sets the replicas, and `
 )
 
-// olderFacts returns the facts that messages say in these sentences.
+// olderFacts returns the facts in the messages of a status, where they are in the sentences of the
+// version without facts.
 func olderFacts(s v1alpha1.VariantAutoscalingStatus) map[string]string {
 	facts := map[string]string{}
 	if c := fallbackOf(s); c != nil && c.Message == olderAwaits {

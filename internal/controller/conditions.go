@@ -16,8 +16,8 @@ func condition(kind v1alpha1.ConditionType, status metav1.ConditionStatus, reaso
 	return metav1.Condition{Type: string(kind), Status: status, Reason: string(reason), Message: message}
 }
 
-// explained returns the conditions of a variant that a cycle saw, without Ready.
-// The status of va is that before.
+// explained returns the conditions of a variant that a cycle saw, without Ready. va has its
+// previous status.
 func explained(va *v1alpha1.VariantAutoscaling, v view) []stated {
 	e := v.Explanation
 	return []stated{
@@ -33,9 +33,9 @@ func targetResolved(e explain.Explanation) metav1.Condition {
 	return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonTargetFound, explain.TargetFound(e))
 }
 
-// optimizationReady says whether a decision stands. While a fallback lasts at
-// one number its message stays, because that says since when, which another
-// process may know better; but metrics are awaited only for a while.
+// optimizationReady says whether there is a decision, and what it rests on. While a fallback lasts
+// at one number, its message stays, because it says since when, which an earlier process may know
+// better. The message that awaits the first metrics does not stay.
 func optimizationReady(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) stated {
 	const kind = v1alpha1.ConditionOptimizationReady
 	switch {
@@ -61,8 +61,8 @@ func optimizationReady(was v1alpha1.VariantAutoscalingStatus, e explain.Explanat
 	return out
 }
 
-// infeasible is the fact of objectives that no variant meets: which, without what is possible
-// instead, which moves with the load.
+// infeasible returns the fact of objectives that no variant meets: the objectives, without the best
+// possible latencies, which move with the load.
 func infeasible(e explain.Explanation) string {
 	parts := make([]string, len(e.Sizing.Infeasible))
 	for i, of := range e.Sizing.Infeasible {
@@ -71,12 +71,13 @@ func infeasible(e explain.Explanation) string {
 	return strings.Join(parts, factEnd)
 }
 
-// kept returns a condition whose message ends with numbers that move. A condition that a status
-// holds with the same reason and fact keeps its message: a status is written when its meaning changes.
+// kept returns c, whose message ends with the numbers in moving. If the status holds the condition
+// with the same reason and fact, the stored message stays: a status is written only when its
+// meaning changes.
 func kept(was v1alpha1.VariantAutoscalingStatus, c stated, moving string) stated {
 	if before := meta.FindStatusCondition(was.Conditions, c.Type); before != nil && before.Reason == c.Reason {
 		same := factOf(was, v1alpha1.ConditionType(c.Type)) == c.fact
-		if was.Facts == nil { // as under a definition of an older version, which drops them
+		if was.Facts == nil { // an older definition drops them
 			same = strings.HasPrefix(before.Message, c.Message)
 		}
 		if same {
@@ -88,8 +89,7 @@ func kept(was v1alpha1.VariantAutoscalingStatus, c stated, moving string) stated
 	return c
 }
 
-// fallbackOf returns the condition that says that a status holds a fallback, nil
-// when it does not.
+// fallbackOf returns the condition by which a status holds a fallback, nil when it holds none.
 func fallbackOf(was v1alpha1.VariantAutoscalingStatus) *metav1.Condition {
 	c := meta.FindStatusCondition(was.Conditions, string(v1alpha1.ConditionOptimizationReady))
 	if c == nil || c.Reason != string(v1alpha1.ReasonFallbackUsed) {
@@ -98,13 +98,13 @@ func fallbackOf(was v1alpha1.VariantAutoscalingStatus) *metav1.Condition {
 	return c
 }
 
-// decides reports whether a status holds the number that e decides.
+// decides reports whether a status holds the number of replicas that e decides.
 func decides(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) bool {
 	return was.DesiredOptimizedAlloc != nil && was.DesiredOptimizedAlloc.NumReplicas == replicas(e.Decision.Target())
 }
 
-// ready sums up conditions, which are in the order in which they stand in the
-// way. A decision that is frozen stands and is in the way.
+// ready sums up conditions, which are in the order of their importance. A decision that is paused
+// or held makes Ready False too.
 func ready(conditions []stated) stated {
 	for _, c := range conditions {
 		if c.Status != metav1.ConditionTrue || c.Reason == string(v1alpha1.ReasonPaused) || c.Reason == string(v1alpha1.ReasonHeld) {

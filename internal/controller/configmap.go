@@ -25,76 +25,74 @@ import (
 
 // ConfigMaps knows the ConfigMaps that may hold configuration.
 type ConfigMaps interface {
-	// Start begins to watch and returns once all there are have been seen.
-	// changed is called for each change, by several goroutines at once, until ctx
-	// ends.
+	// Start begins to watch, and returns once it has seen all existing ones. It calls changed for
+	// each change until ctx ends, from several goroutines at once.
 	Start(ctx context.Context, changed func(ConfigMapChange)) error
 	// All returns them as they are now; the caller must not modify them.
 	All(ctx context.Context) ([]corev1.ConfigMap, error)
-	// Wait returns when nothing that Start began runs any more.
+	// Wait returns when nothing started by Start runs any more.
 	Wait()
 }
 
-// ConfigMapChange is that something happened to a ConfigMap.
+// ConfigMapChange says what happened to a ConfigMap.
 type ConfigMapChange struct {
 	Key     client.ObjectKey
 	Trigger string // created, updated or deleted
 }
 
-// Informers knows who tells of changes of a kind of object; a cache does.
+// Informers provides the informer of a kind of object; a cache does.
 type Informers interface {
 	GetInformer(ctx context.Context, of client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
 }
 
-// ConfigurationOptions are the parts of a Configuration, all of them required but
-// for Budget, Over, Logged and Clock.
+// ConfigurationOptions are the parts of a Configuration. All but Scalers, Budget, Over, Logged and
+// Clock are required.
 type ConfigurationOptions struct {
 	Log             logr.Logger
 	SystemNamespace string
 	Names           config.Names
 	Store           *config.Store
 	ConfigMaps      ConfigMaps
-	// Variants lists the VariantAutoscalings that are served: only their
-	// namespaces may override anything.
+	// Variants lists the VariantAutoscalings that are served: only their namespaces may override
+	// settings.
 	Variants client.Reader
-	// ServesAll says that no other manager serves any: an entry for a model that
-	// none of them names has no effect, and is told of.
+	// ServesAll says that this manager alone serves the cluster: an entry for a model that no
+	// VariantAutoscaling names then has no effect, and is a finding.
 	ServesAll bool
-	// Informers tell when other namespaces have VariantAutoscalings.
+	// Informers report when other namespaces have VariantAutoscalings.
 	Informers Informers
-	// Scalers waits until the scalers that may be variants are listed, or may not be; nil does
-	// not wait.
+	// Scalers waits until the scalers that may be variants are listed, or are known not to be
+	// allowed; nil does not wait.
 	Scalers func(ctx context.Context)
-	// Take puts changed settings of the manager into force and returns what of
-	// them cannot be. Their Namespace and ConfigMap need not be said. It is called
-	// by one goroutine at a time.
+	// Take puts changed settings of the manager into force, and returns a finding for each one that
+	// it cannot. It need not fill in their Namespace and ConfigMap. One goroutine at a time calls
+	// it.
 	Take func(config.Settings) []config.Finding
-	// Wake asks for a cycle because of a reason. It must not block.
+	// Wake asks for a cycle, with a reason. It must not block.
 	Wake func(reason string)
 	// Cycle returns the id of the last cycle, "" before the first.
 	Cycle  func() scaling.CycleID
 	Events events.EventRecorder
-	// Budget is that of each namespace: how many findings are told. Over is told of how
-	// many are not, nil ignores it.
+	// Budget is the budget of each namespace: how many findings are reported. Over gets the number
+	// of those that are not; nil ignores it.
 	Budget budget.Limits
 	Over   *budget.Book
 	// Logged are the findings that the start has logged already.
 	Logged []config.Finding
-	// Leads is closed when this process begins to lead. Until then nothing is told
-	// and no cycle woken.
+	// Leads is closed when this process begins to lead. Until then it reports nothing and wakes no
+	// cycle.
 	Leads <-chan struct{}
 	// Clock measures how long a look takes; nil is the real one.
 	Clock clock.WithTicker
 }
 
-// rests is how many times as long as the last look took the next one waits: edits in a loop
-// take a tenth of a processor.
+// rests is how many times the duration of the last look the next look waits: edits in a loop take a
+// tenth of a processor.
 const rests = 9
 
-// Configuration keeps a Store up to date with ConfigMaps, in every process of a
-// manager, and in the one that leads tells what is wrong with them and wakes a
-// cycle where a decision may come out otherwise: one, whatever the number of
-// VariantAutoscalings. It is safe for concurrent use.
+// Configuration keeps a Store up to date with ConfigMaps, in every process of a manager. The leader
+// also reports the findings, and wakes one cycle where a decision may come out otherwise, whatever
+// the number of VariantAutoscalings. It is safe for concurrent use.
 type Configuration struct {
 	ConfigurationOptions
 	work   chan struct{} // there is something to look at
@@ -102,11 +100,11 @@ type Configuration struct {
 
 	mu       sync.Mutex
 	changes  map[client.ObjectKey]string // since the last look
-	faults   []config.Finding            // of settings that Take refused
+	faults   []config.Finding            // of the settings that Take refused
 	watchers []chan struct{}
 
-	// Of the goroutine of Start.
-	settings *config.Settings // that Take was given and could put into force
+	// The goroutine of Start alone uses these.
+	settings *config.Settings // the last ones that Take put into force
 	told     map[config.Finding]bool
 	logged   map[config.Finding]bool
 	findings []config.Finding // of the last look
@@ -132,8 +130,8 @@ func NewConfiguration(o ConfigurationOptions) *Configuration {
 	}
 }
 
-// NeedLeaderElection reports that every process of a manager keeps its
-// configuration up to date, so that whichever comes to lead decides by it.
+// NeedLeaderElection returns false: every process keeps its configuration up to date, so that any
+// of them can lead at once.
 func (c *Configuration) NeedLeaderElection() bool { return false }
 
 // Start watches until ctx ends.
@@ -163,7 +161,7 @@ func (c *Configuration) Start(ctx context.Context) error {
 		case <-c.work:
 		}
 		select {
-		case <-leads: // before the look: from now on cycles may have been without it
+		case <-leads: // before the look: cycles may have run without this configuration
 			leads, leading = nil, true
 		default:
 		}
@@ -192,9 +190,9 @@ func (c *Configuration) Synced(ctx context.Context) error {
 	}
 }
 
-// watchNamespaces has the configuration looked at again when a namespace may have
-// become one with overrides, or ceased to be: with the first and the last of its
-// VariantAutoscalings, and when it is excluded.
+// watchNamespaces requests a look when a namespace may have gained or lost the right to override:
+// with the first and the last of its VariantAutoscalings, and when it is excluded. It also does
+// when a VariantAutoscaling names another model.
 func (c *Configuration) watchNamespaces(ctx context.Context) error {
 	again := func(any) { c.lookAgain() }
 	for object, handler := range map[client.Object]toolscache.ResourceEventHandler{
@@ -213,7 +211,7 @@ func (c *Configuration) watchNamespaces(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("watching %T for namespaces with overrides: %w", object, err)
 		}
-		// The handler goes when the informer does, with the manager.
+		// The handler ends with the informer, and so with the manager.
 		if _, err := informer.AddEventHandler(handler); err != nil {
 			return fmt.Errorf("watching %T for namespaces with overrides: %w", object, err)
 		}
@@ -221,8 +219,8 @@ func (c *Configuration) watchNamespaces(ctx context.Context) error {
 	return nil
 }
 
-// servesAnother reports whether a VariantAutoscaling came to name another model,
-// of which entries may be.
+// servesAnother reports whether a VariantAutoscaling names another model than before, for which
+// there may be entries.
 func servesAnother(before, after any) bool {
 	a, isOne := before.(*v1alpha1.VariantAutoscaling)
 	b, isOther := after.(*v1alpha1.VariantAutoscaling)
@@ -237,30 +235,30 @@ func (c *Configuration) notice(change ConfigMapChange) {
 	c.lookAgain()
 }
 
-// LookAgain has the configuration applied again: namespaces may have come to have variants, or
-// ceased to. It does not block.
+// LookAgain requests a look at the configuration: namespaces may have gained or lost variants. It
+// does not block.
 func (c *Configuration) LookAgain() { c.lookAgain() }
 
 func (c *Configuration) lookAgain() {
 	select {
 	case c.work <- struct{}{}:
-	default: // a look that has not begun sees this too
+	default: // the look that is already due sees this too
 	}
 }
 
-// sight is what a look has seen.
+// sight is the result of a look.
 type sight struct {
-	configMaps []corev1.ConfigMap // that are read, by namespace and name
+	configMaps []corev1.ConfigMap // the ones that are read, by namespace and name
 	variants   int                // the number of VariantAutoscalings that are served
-	models     []scaling.ModelKey // that they serve
+	models     []scaling.ModelKey // the models that they serve
 	findings   []config.Finding
-	// matters is whether a decision may come out otherwise than before, and changes
-	// what happened to ConfigMaps that are read.
+	// matters says whether a decision may come out otherwise than before. changes are the events of
+	// the ConfigMaps that are read.
 	matters bool
 	changes map[client.ObjectKey]string
 }
 
-// look applies all ConfigMaps as they are.
+// look applies the present ConfigMaps.
 func (c *Configuration) look(ctx context.Context) (sight, error) {
 	seen, err := c.read(ctx)
 	if err != nil {
@@ -290,8 +288,7 @@ func (c *Configuration) look(ctx context.Context) (sight, error) {
 	return seen, nil
 }
 
-// read returns the ConfigMaps of the system namespace and of those with
-// VariantAutoscalings.
+// read returns the ConfigMaps of the system namespace and of namespaces with VariantAutoscalings.
 func (c *Configuration) read(ctx context.Context) (sight, error) {
 	c.mu.Lock()
 	changes := c.changes
@@ -319,8 +316,8 @@ func (c *Configuration) read(ctx context.Context) (sight, error) {
 	return sight{configMaps: all, variants: len(list.Items), models: models, changes: changes}, nil
 }
 
-// wake asks for one cycle if a decision may come out otherwise: because of
-// ConfigMaps, or because other namespaces have variants and so overrides.
+// wake asks for one cycle if a decision may come out otherwise: because ConfigMaps changed, or
+// because other namespaces have variants and so overrides.
 func (c *Configuration) wake(seen sight) {
 	if !seen.matters {
 		return

@@ -13,11 +13,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// longestAction is the most characters of an action that the event API takes.
+// longestAction is the largest number of characters that the event API takes for an action.
 const longestAction = 128
 
-// tell tells and logs each finding when it comes up, by an event of its ConfigMap with
-// the id of the last cycle. What the start has logged is told and not logged again.
+// tell logs each new finding and reports it by an event of its ConfigMap with the id of the last
+// cycle. Findings that the start has logged are not logged again.
 func (c *Configuration) tell(seen sight) {
 	now, cycle := map[config.Finding]bool{}, c.Cycle()
 	for _, f := range seen.findings {
@@ -35,14 +35,14 @@ func (c *Configuration) tell(seen sight) {
 		if place := f.Place(); place != "" {
 			note = place + ": " + note
 		}
-		// The action is part of what the event API takes two events for the same by.
+		// The event API counts events with the same action as one.
 		c.Events.Eventf(referTo(seen.configMaps, f), nil, kind, eventInvalidConfiguration,
 			firstOf(cmp.Or(f.Place(), "Read"), longestAction), "%s", explain.Noted(note, cycle))
 	}
 	c.told, c.logged = now, now
 }
 
-// referTo returns the ConfigMap that a finding is about.
+// referTo returns a reference to the ConfigMap of a finding.
 func referTo(configMaps []corev1.ConfigMap, f config.Finding) *corev1.ConfigMap {
 	of := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: f.Namespace, Name: f.ConfigMap}}
 	for _, m := range configMaps {
@@ -61,8 +61,8 @@ func firstOf(text string, n int) string {
 	return text
 }
 
-// take puts settings into force if they are others than those that are, and
-// returns what of them cannot be. What could not be is tried again at every look.
+// take puts changed settings into force, and returns findings for those that it cannot. It tries
+// these again at every look.
 func (c *Configuration) take(configMaps []corev1.ConfigMap) []config.Finding {
 	settings := c.Store.Snapshot().Settings()
 	if c.settings != nil && reflect.DeepEqual(*c.settings, settings) {
@@ -82,7 +82,8 @@ func (c *Configuration) take(configMaps []corev1.ConfigMap) []config.Finding {
 	return faults
 }
 
-// settingsName returns the name of the ConfigMap of settings that is read.
+// settingsName returns the name of the ConfigMap that holds the settings; of none, the first
+// possible name.
 func (c *Configuration) settingsName(configMaps []corev1.ConfigMap) string {
 	names := c.Names[config.KindSettings]
 	for _, name := range names {
@@ -93,21 +94,21 @@ func (c *Configuration) settingsName(configMaps []corev1.ConfigMap) string {
 	return names[0]
 }
 
-// FindingsFor returns what of the configuration concerns the variants of a model
-// on an accelerator, "" for any.
+// FindingsFor returns the findings that concern the variants of a model on an accelerator, "" for
+// any.
 func (c *Configuration) FindingsFor(m scaling.ModelKey, accelerator string) []config.Finding {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Concat(c.Store.Snapshot().FindingsFor(m, accelerator), c.faults)
 }
 
-// Policy returns how decisions are made for a model; see config.Snapshot.
+// Policy returns the settings by which a model is decided on; see config.Snapshot.
 func (c *Configuration) Policy(m scaling.ModelKey, refs ...config.ClassRef) config.ModelSettings {
 	return c.Store.Snapshot().Policy(m, refs...)
 }
 
-// Watch returns a channel that receives when a variant may be concerned by
-// something else than before.
+// Watch returns a channel that receives when the findings or the settings of a variant may have
+// changed.
 func (c *Configuration) Watch() <-chan struct{} {
 	w := make(chan struct{}, 1)
 	c.mu.Lock()

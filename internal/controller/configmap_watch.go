@@ -16,13 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// longestSync bounds the first look at all ConfigMaps: one that takes longer is
-// not allowed, or there is no API server.
+// longestSync bounds the first listing of all ConfigMaps. If it takes longer, the manager is not
+// allowed to list them, or no API server answers.
 const longestSync = 2 * time.Minute
 
-// ConfigMapWatch watches the ConfigMaps that have one of a few names, in every
-// namespace. No selector takes several names, so there is a watch for each name:
-// what others keep in ConfigMaps is never sent here.
+// ConfigMapWatch watches the ConfigMaps that have one of a few names, in every namespace. No
+// selector takes several names, so each name has its own watch: other ConfigMaps are never sent
+// here.
 type ConfigMapWatch struct {
 	caches  []cache.Cache
 	running sync.WaitGroup
@@ -30,9 +30,8 @@ type ConfigMapWatch struct {
 
 var _ ConfigMaps = (*ConfigMapWatch)(nil)
 
-// NewConfigMapWatch returns a ConfigMapWatch. newCache builds a cache with what
-// is asked of it; each is started by Start alone. namespaces restricts the watch,
-// nil for all.
+// NewConfigMapWatch returns a ConfigMapWatch. newCache builds a cache with the given options; only
+// Start starts it. namespaces restricts the watch, nil for all.
 func NewConfigMapWatch(newCache func(cache.Options) (cache.Cache, error), names, namespaces []string) (*ConfigMapWatch, error) {
 	w := &ConfigMapWatch{}
 	for _, name := range slices.Sorted(slices.Values(names)) {
@@ -55,9 +54,9 @@ func NewConfigMapWatch(newCache func(cache.Options) (cache.Cache, error), names,
 	return w, nil
 }
 
-// Start watches until ctx ends, and returns once every ConfigMap that there is
-// has been seen. changed is called for each change after that and before, by
-// several goroutines at once, and must not block.
+// Start watches until ctx ends, and returns once it has seen every existing ConfigMap. It calls
+// changed for each of these and for each later change, from several goroutines at once; changed
+// must not block.
 func (w *ConfigMapWatch) Start(ctx context.Context, changed func(ConfigMapChange)) error {
 	for _, c := range w.caches {
 		w.running.Go(func() { _ = c.Start(ctx) }) // ends with ctx, without an error
@@ -72,7 +71,8 @@ func (w *ConfigMapWatch) Start(ctx context.Context, changed func(ConfigMapChange
 	return group.Wait()
 }
 
-// follow has a cache tell of changes, and returns once it has told what there is.
+// follow calls changed for each change in a cache, and returns once it has done so for every
+// existing ConfigMap.
 func follow(ctx context.Context, c cache.Cache, changed func(ConfigMapChange)) error {
 	informer, err := c.GetInformer(ctx, &corev1.ConfigMap{})
 	if err != nil {
@@ -88,7 +88,7 @@ func follow(ctx context.Context, c cache.Cache, changed func(ConfigMapChange)) e
 	return nil
 }
 
-// Wait returns when the context of Start has ended and nothing runs any more.
+// Wait returns when the context of Start has ended and no cache runs any more.
 func (w *ConfigMapWatch) Wait() { w.running.Wait() }
 
 // All returns every ConfigMap, which the caller must not modify.
@@ -104,7 +104,7 @@ func (w *ConfigMapWatch) All(ctx context.Context) ([]corev1.ConfigMap, error) {
 	return all, nil
 }
 
-// handleConfigMaps returns what is called for each ConfigMap.
+// handleConfigMaps returns the handler that calls changed.
 func handleConfigMaps(changed func(ConfigMapChange)) toolscache.ResourceEventHandler {
 	tell := func(object any, trigger string) {
 		if tombstone, ok := object.(toolscache.DeletedFinalStateUnknown); ok {

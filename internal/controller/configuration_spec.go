@@ -11,8 +11,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// specProblems returns what of an object itself is not in force: what no
-// schema refuses, and what an object holds that was stored under an older one.
+// specProblems returns the problems of the object itself: values that no schema refuses, and values
+// stored under an older schema. It also returns the problems of the target, the profile and the
+// engine arguments of its variant.
 func specProblems(va *v1alpha1.VariantAutoscaling, v view) []problem {
 	var out []problem
 	refuse := func(key, value, want, inForce string) {
@@ -45,7 +46,7 @@ func specProblems(va *v1alpha1.VariantAutoscaling, v view) []problem {
 	return out
 }
 
-// annotationProblems refuses what annotations say that is not accepted.
+// annotationProblems calls refuse for each annotation whose value is invalid.
 func annotationProblems(va *v1alpha1.VariantAutoscaling, refuse func(key, value, want, inForce string)) {
 	if value, ok := va.Annotations[v1alpha1.AnnotationPaused]; ok && value != "true" && value != "false" {
 		refuse("annotation "+v1alpha1.AnnotationPaused, value, `"true" or "false"`, "false")
@@ -62,7 +63,7 @@ func annotationProblems(va *v1alpha1.VariantAutoscaling, refuse func(key, value,
 	}
 }
 
-// batchSizes returns the batch sizes of a spec by their fields.
+// batchSizes returns the maximum batch sizes of a spec by their fields.
 func batchSizes(spec v1alpha1.VariantAutoscalingSpec) iter.Seq2[string, int32] {
 	return func(yield func(string, int32) bool) {
 		if p := spec.VariantProfile; p != nil && p.MaxBatchSize != nil && !yield("variantProfile.maxBatchSize", *p.MaxBatchSize) {

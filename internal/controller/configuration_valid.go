@@ -16,13 +16,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Configured knows what of the configuration concerns variants.
+// Configured knows the configuration of variants.
 type Configured interface {
-	// FindingsFor returns what concerns the variants of a model on an accelerator,
-	// "" for any, in a slice of the caller's own.
+	// FindingsFor returns the findings that concern the variants of a model on an accelerator, ""
+	// for any. The caller owns the slice.
 	FindingsFor(m scaling.ModelKey, accelerator string) []config.Finding
-	// Policy returns how decisions are made for a model, given the service classes
-	// that its variants name.
+	// Policy returns the settings by which a model is decided on, given the service classes that
+	// its variants name.
 	Policy(m scaling.ModelKey, refs ...config.ClassRef) config.ModelSettings
 	// Watch returns a channel that receives when any of this may have changed.
 	Watch() <-chan struct{}
@@ -32,24 +32,24 @@ var _ Configured = (*Configuration)(nil)
 
 // Classes knows which service classes are named.
 type Classes interface {
-	// ClassRefs returns those that the variants of a model name.
+	// ClassRefs returns the service classes that the variants of a model name.
 	ClassRefs(m scaling.ModelKey) []config.ClassRef
 }
 
-// What a condition repeats of findings, which an event repeats in turn: a user
-// who mends the first sees the next.
+// The limits of the findings that a condition and its event repeat: a user who
+// mends the first ones sees the next.
 const (
 	mostFindings   = 3
 	longestFinding = 280 // characters
 )
 
-// The lengths of requests for which the condition says how far a computed profile may be
-// off: the same whatever the load, so that the condition stays as it is.
+// usualPrompt and usualAnswer are the lengths of requests, in tokens, for which the condition says
+// how far a computed profile may be off. They do not follow the load, so that the condition stays
+// the same.
 const usualPrompt, usualAnswer = 500, 200
 
-// configurationValid says whether everything that was written for va is in force,
-// and whether there is what its engine decides by. It does not stand in the way of
-// Ready: something else is in force instead.
+// configurationValid says whether all that was written for va is in force, and whether its engine
+// has what it needs. It does not affect Ready: something else is in force instead.
 func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, v view) stated {
 	const kind = v1alpha1.ConditionConfigurationValid
 	model := modelOf(va)
@@ -81,7 +81,8 @@ func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, v view) s
 	return stated{condition(kind, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, "Every entry that concerns the variant is in force."), ""}
 }
 
-// unlearned says of a variant without a profile whether one is shared or computed until it is learned.
+// unlearned returns the condition of a variant without a profile: it says whether one is shared,
+// computed or missing until one is learned.
 func unlearned(v scaling.Variant, shared scaling.Shared, engine string) metav1.Condition {
 	const kind = v1alpha1.ConditionConfigurationValid
 	if shared.Known() {
@@ -94,9 +95,9 @@ func unlearned(v scaling.Variant, shared scaling.Shared, engine string) metav1.C
 	return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, explain.ProfileComputed(engine, computed.String()))
 }
 
-// contradicted returns that the profile of the variant, or the law by which one is learned, and what is measured differ,
-// and false where they do not. While they cannot be compared, what was last found
-// stands.
+// contradicted returns the condition that measurements contradict the profile of the variant, or
+// the law by which one is learned; false where they agree. While they cannot be compared, the last
+// finding stays.
 func contradicted(was v1alpha1.VariantAutoscalingStatus, v view) (stated, bool) {
 	const kind = v1alpha1.ConditionConfigurationValid
 	if what, why, numbers := profile.Refuted(v.Past.Fit); what != "" {
@@ -116,10 +117,9 @@ func contradicted(was v1alpha1.VariantAutoscalingStatus, v view) (stated, bool) 
 	return stated{condition(kind, metav1.ConditionFalse, v1alpha1.ReasonProfileContradicted, before.Message), factOf(was, kind)}, true
 }
 
-// classProblems says why the service class that va names is not in force: because
-// it is missing, or because another variant of the model names a more important
-// one, whose objective is that in force. Both are "" where it is, or where va names
-// none.
+// classProblems says why the service class that va names is not in force: it is missing, or another
+// variant of the model names a more important one, whose objective is in force. Both are "" where
+// the class is in force, or where va names none.
 func classProblems(c Configured, va *v1alpha1.VariantAutoscaling, inForce config.Objective) (missing, outranked string) {
 	ref := va.Spec.SLOClassRef
 	if ref == nil {
@@ -139,7 +139,7 @@ func classProblems(c Configured, va *v1alpha1.VariantAutoscaling, inForce config
 	return "", ""
 }
 
-// contradictions is the fact of a profile that is not as measured: which latencies.
+// contradictions returns the fact of a contradicted profile: which latencies.
 func contradictions(e explain.Explanation) string {
 	var parts []string
 	for _, c := range e.Sizing.Contradictions {
@@ -150,7 +150,7 @@ func contradictions(e explain.Explanation) string {
 	return strings.Join(parts, factEnd)
 }
 
-// classNamed is the service class that va names, "" for none.
+// classNamed returns the service class that va names, "" for none.
 func classNamed(va *v1alpha1.VariantAutoscaling) string {
 	if ref := va.Spec.SLOClassRef; ref != nil {
 		return ref.Name + "/" + ref.Key
@@ -158,7 +158,7 @@ func classNamed(va *v1alpha1.VariantAutoscaling) string {
 	return ""
 }
 
-// refusals returns what is not in force of ConfigMaps.
+// refusals returns the problems of ConfigMap entries that are not in force.
 func refusals(findings []config.Finding) []problem {
 	var out []problem
 	for _, f := range findings {
@@ -170,10 +170,10 @@ func refusals(findings []config.Finding) []problem {
 	return out
 }
 
-// fieldFact is the fact of a field with a value that is not in force.
+// fieldFact returns the fact of a field whose value is not in force.
 func fieldFact(field, value string) string { return firstOf(field+"="+value, longestFact) }
 
-// list puts problems into one message and one fact, the first few of them.
+// list joins the first few problems into one message and one fact.
 func list(problems []problem) (text, fact string) {
 	var out, facts []string
 	for _, p := range problems[:min(len(problems), mostFindings)] {

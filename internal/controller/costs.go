@@ -7,13 +7,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
-// actionCompareCosts is the action of the event that says that costs cannot be
-// compared.
+// actionCompareCosts is the action of the event that reports costs that cannot be compared.
 const actionCompareCosts = "CompareCosts"
 
-// tellCosts tells, when it begins, that the cost of a variant cannot be compared
-// with those of others that serve the same model: which of them is the cheapest
-// then follows from nothing that anybody configured.
+// tellCosts reports, when it begins, that the cost of a variant cannot be compared with those of
+// other variants of its model: no configuration then says which is the cheapest.
 func (s *Status) tellCosts(va *v1alpha1.VariantAutoscaling, v view) {
 	note := ""
 	if v.explained && !v.suppressed(keyOf(va)) {

@@ -9,8 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
-// desiredAlloc returns the decision that stands after e: the stored one when
-// nothing was decided.
+// desiredAlloc returns the decision after e: the stored one when e has none.
 func desiredAlloc(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) *v1alpha1.OptimizedAlloc {
 	stored := was.DesiredOptimizedAlloc.DeepCopy()
 	if !e.Decided {
@@ -31,9 +30,8 @@ func desiredAlloc(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) 
 	}
 }
 
-// reasonOf returns why the number of replicas is what it is: the reason of the
-// step that settled it. While the number stays, so does the reason, whatever the
-// later cycles that confirm it say, unless a fallback begins or ends.
+// reasonOf returns the reason of the step that settled the number of replicas. While the number
+// stays, its reason stays, whatever later cycles give as theirs, unless a fallback begins or ends.
 func reasonOf(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) string {
 	stood := fallbackOf(was) != nil
 	if decides(was, e) && stood == e.Decision.Fallback {
@@ -52,18 +50,18 @@ func decidedAt(e explain.Explanation) time.Time {
 	return e.Past.DecidedAt
 }
 
-// change is a decision as it may change what is stored.
+// change is a decision that may change the stored one.
 type change struct {
-	from    int32 // replicas when it was made, for the first one
+	from    int32 // replicas when it was made; used for the first decision
 	number  int32
 	reason  string
-	decided time.Time // when the number was
+	decided time.Time // when the number was decided on
 	now     time.Time
 }
 
-// update returns the last change of a decision after c: the stored one while
-// neither number nor reason differs. A decision without a time, as older
-// versions left it, counts as a change of its reason.
+// update returns the last change of a decision after c: the stored one while neither number nor
+// reason differs. A decision without a time, as older versions wrote it, counts as a change of its
+// reason.
 func update(stored *v1alpha1.OptimizedAlloc, c change) *v1alpha1.LastUpdate {
 	before, at := c.from, c.decided
 	if stored != nil {
@@ -73,7 +71,7 @@ func update(stored *v1alpha1.OptimizedAlloc, c change) *v1alpha1.LastUpdate {
 			return last
 		}
 		if c.number == before || last != nil && last.UpdateTime != nil && at.Before(last.UpdateTime.Time) {
-			at = c.now // the number is older than what is stored about it
+			at = c.now // the stored change is newer than the number
 		}
 	}
 	moved := metav1.NewTime(at)

@@ -35,14 +35,14 @@ const (
 	eventFrozen               = "Frozen"
 )
 
-// notice is an event to be. The events API counts a second event of the same object, reason and
-// action to the first, whose note it keeps: facts that differ have different actions.
+// notice is an event to send. The events API merges a second event of the same object, reason and
+// action into the first, whose note it keeps: facts that differ have different actions.
 type notice struct {
 	kind, reason, action, note string
 }
 
-// notices returns what changed between two statuses of an object, the second of
-// which followed from v. The same fact is in both and gives none.
+// notices returns the notices of the changes between two statuses of an object, the second of which
+// follows from v. A fact in both statuses gives none.
 func notices(was, is v1alpha1.VariantAutoscalingStatus, v view) []notice {
 	out := complaints(was, is, v.cycle)
 	if !v.explained || !v.Decided || is.DesiredOptimizedAlloc == nil {
@@ -51,7 +51,7 @@ func notices(was, is v1alpha1.VariantAutoscalingStatus, v view) []notice {
 	if n, ok := decided(was, is, v); ok {
 		out = append(out, n)
 	}
-	if n, ok := rescaled(was, is, v); ok && !v.Variant.Advisory { // else another scaler did what it wanted
+	if n, ok := rescaled(was, is, v); ok && !v.Variant.Advisory { // else another scaler changed them
 		out = append(out, n)
 	}
 	if late := reported(is).reason; late != "" && late != reported(was).reason {
@@ -66,8 +66,7 @@ func notices(was, is v1alpha1.VariantAutoscalingStatus, v view) []notice {
 	return out
 }
 
-// complaints returns what is wrong with an object itself, or with what is
-// configured for it.
+// complaints returns the notices of what is wrong with an object or its configuration.
 func complaints(was, is v1alpha1.VariantAutoscalingStatus, cycle scaling.CycleID) []notice {
 	var out []notice
 	tell := func(kind v1alpha1.ConditionType, reason, action string) {
@@ -86,8 +85,8 @@ func complaints(was, is v1alpha1.VariantAutoscalingStatus, cycle scaling.CycleID
 	return out
 }
 
-// actionFor returns the action of an event that tells of a condition: with a hash of the fact that
-// the condition states, if any.
+// actionFor returns the action of the event of a condition: action, with a hash of the fact of the
+// condition, if any.
 func actionFor(action string, is v1alpha1.VariantAutoscalingStatus, kind v1alpha1.ConditionType) string {
 	fact := factOf(is, kind)
 	if fact == "" {
@@ -98,7 +97,7 @@ func actionFor(action string, is v1alpha1.VariantAutoscalingStatus, kind v1alpha
 	return fmt.Sprintf("%s-%08x", action, h.Sum32())
 }
 
-// decided returns the change of a decision, and false when there is none.
+// decided returns the notice of another decision, and false when it did not change.
 func decided(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 	from, to := int(replicas(v.Decision.Current)), int(is.DesiredOptimizedAlloc.NumReplicas)
 	if was.DesiredOptimizedAlloc != nil {
@@ -114,8 +113,8 @@ func decided(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 	return notice{corev1.EventTypeNormal, eventDecided, action, explain.Decided(v.Explanation, from)}, true
 }
 
-// rescaled returns that the replicas of the target came closer to the decision that
-// stands, or to the one before where both changed, and false when they did not.
+// rescaled returns the notice that the replicas of the target came closer to the decision, or to
+// the one before where both changed; false when they did not.
 func rescaled(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 	if was.CurrentAlloc == nil || is.CurrentAlloc == nil {
 		return notice{}, false
@@ -142,15 +141,14 @@ func rescaled(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) 
 	return notice{corev1.EventTypeNormal, reason, fmt.Sprintf("ScaleFrom%dTo%d", from, to), note}, true
 }
 
-// towards reports whether a step from one number to another is in the direction of a
-// third.
+// towards reports whether the step from one number to another is in the direction of goal.
 func towards(from, to, goal scaling.Replicas) bool {
 	return to > from && goal > from || to < from && goal < from
 }
 
-// held returns that a decision stands without an analysis, or because it was
-// asked to, and false when neither began. One that stands until the first metrics
-// arrive is told again when they did not.
+// held returns the notice that a variant begins to be paused, to be undecidable, or to be decided
+// on without an analysis; false when none begins. A fallback that awaits the first metrics is
+// reported again when they do not come.
 func held(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 	n := notice{corev1.EventTypeNormal, eventHeld, "Pause", explain.Held(v.Explanation)}
 	switch {
@@ -172,13 +170,12 @@ func held(was, is v1alpha1.VariantAutoscalingStatus, v view) (notice, bool) {
 	return notice{}, false
 }
 
-// awaited reports whether a status says that the first metrics may be on their way.
+// awaited reports whether a status holds a fallback that awaits the first metrics.
 func awaited(s v1alpha1.VariantAutoscalingStatus) bool {
 	return fallbackOf(s) != nil && factOf(s, v1alpha1.ConditionOptimizationReady) == factAwaitsMetrics
 }
 
-// misconfigured returns the condition that says what is wrong with the
-// configuration, nil where a status names nothing.
+// misconfigured returns the condition ConfigurationValid where it is False, else nil.
 func misconfigured(s v1alpha1.VariantAutoscalingStatus) *metav1.Condition {
 	c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionConfigurationValid))
 	if c == nil || c.Status != metav1.ConditionFalse {
@@ -187,7 +184,7 @@ func misconfigured(s v1alpha1.VariantAutoscalingStatus) *metav1.Condition {
 	return c
 }
 
-// paused reports whether a status says that the decision is frozen.
+// paused reports whether a status says that the decision is paused.
 func paused(s v1alpha1.VariantAutoscalingStatus) bool {
 	c := meta.FindStatusCondition(s.Conditions, string(v1alpha1.ConditionOptimizationReady))
 	return c != nil && c.Reason == string(v1alpha1.ReasonPaused)

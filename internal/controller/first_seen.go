@@ -11,9 +11,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// firstSeen remembers since when scalers are in a trouble whose beginning their objects
-// do not tell. A new process begins anew. The zero value remembers nothing. It is safe
-// for concurrent use.
+// firstSeen remembers when a trouble of a scaler was first seen, where the object does not say when
+// it began. A new process begins anew. The zero value remembers nothing. It is safe for concurrent
+// use.
 type firstSeen struct {
 	mu sync.Mutex
 	by map[scaling.VariantKey]map[scalerTrouble]time.Time
@@ -22,8 +22,8 @@ type firstSeen struct {
 // scalerTrouble is a trouble that a scaler is in.
 type scalerTrouble struct{ kind, name, reason string }
 
-// date returns what is known of who scales a target at now, with the time at which a
-// trouble was first seen where nothing tells when it began. It does not modify all.
+// date returns the scalers of a target at now. A trouble without a beginning gets the time at which
+// it was first seen. date does not modify all.
 func (s *firstSeen) date(key scaling.VariantKey, all scaling.Scalers, now time.Time) scaling.Scalers {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *firstSeen) date(key scaling.VariantKey, all scaling.Scalers, now time.T
 	return all
 }
 
-// forget drops the variants that are not among those that live.
+// forget drops the variants that are not in alive.
 func (s *firstSeen) forget(alive []client.ObjectKey) {
 	lives := living(alive)
 	s.mu.Lock()

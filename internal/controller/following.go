@@ -12,11 +12,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// scalerGrace is how long what may pass by itself may last before it is named: four
-// syncs of an HPA (every 15 s), in which also a scrape and an adapter find their time.
+// scalerGrace is how long an obstacle that may pass must last before it is named: four syncs of an
+// HPA (every 15 s), which leave time for a scrape and an adapter.
 const scalerGrace = time.Minute
 
-// The reasons of ScalerFollowing that follow from who scales the target.
+// The reasons of ScalerFollowing that the scaler of the target gives.
 const (
 	noScaler   = scaling.Reason(v1alpha1.ReasonNoScaler)
 	notReading = scaling.Reason(v1alpha1.ReasonHPANotReadingMetric)
@@ -26,19 +26,19 @@ const (
 	notMoving  = scaling.ReasonTargetNotMoving
 )
 
-// byScaler are the reasons that no step gives: they hold until more is known.
+// byScaler are the reasons that no step gives: they stay until the scalers are known again.
 var byScaler = []scaling.Reason{noScaler, notReading, limited, tolerated, halted}
 
-// order is a decision with all that says whether it is carried out, and by which scaler.
+// order is a decision, with all that says whether and by which scaler it is carried out.
 type order struct {
 	target           scaling.TargetRef
 	bounds           scaling.Bounds   // of the variant
 	desired, current scaling.Replicas // replicas decided on, and set at the target
-	waited           time.Duration    // without coming closer to it
+	waited           time.Duration    // without progress of the target
 	overdue          scaling.Reason
 	last             report
 	scalers          scaling.Scalers
-	turn             scaling.Turn // who has to carry it out; follow sets it
+	turn             scaling.Turn // which scaler has to carry it out; follow sets it
 	scaled           scaleOutcome
 	paused           bool
 	zero             bool            // the model may go to zero
@@ -46,15 +46,15 @@ type order struct {
 	now              time.Time
 }
 
-// report is what a stored status says of ScalerFollowing. The zero value is nothing.
+// report is the condition ScalerFollowing of a stored status. The zero value means none.
 type report struct {
-	reason  scaling.Reason // what is wrong, "" for nothing
+	reason  scaling.Reason // the obstacle, "" for none
 	message string
 	follows bool // it says that the decision is followed
 	atRest  bool // the target had the replicas decided on
 }
 
-// reported returns what a stored status says of ScalerFollowing.
+// reported returns the condition ScalerFollowing of a stored status.
 func reported(was v1alpha1.VariantAutoscalingStatus) report {
 	c := meta.FindStatusCondition(was.Conditions, string(v1alpha1.ConditionScalerFollowing))
 	if c == nil || c.Status == metav1.ConditionUnknown {
@@ -67,8 +67,8 @@ func reported(was v1alpha1.VariantAutoscalingStatus) report {
 	return out
 }
 
-// scalerFollowing says whether the decision is carried out, and the next one would be,
-// and who does not where it is not.
+// scalerFollowing returns the condition that says whether the decision is carried out, and the next
+// one would be, and why not otherwise.
 func scalerFollowing(va *v1alpha1.VariantAutoscaling, v view) metav1.Condition {
 	const kind = v1alpha1.ConditionScalerFollowing
 	switch {
@@ -77,7 +77,7 @@ func scalerFollowing(va *v1alpha1.VariantAutoscaling, v view) metav1.Condition {
 	case !v.Decided:
 		return condition(kind, metav1.ConditionUnknown, v1alpha1.ReasonMetricsUnavailable, explain.Unmeasured())
 	}
-	if v.Variant.Advisory { // before the rest, which is of decisions that are carried out
+	if v.Variant.Advisory { // advice is not carried out: the rest does not apply
 		return condition(kind, metav1.ConditionUnknown, v1alpha1.ReasonAdvisory, explain.Advisory(v.scalers))
 	}
 	reason, message := orderOf(va, v).follow()
@@ -103,14 +103,14 @@ func orderOf(va *v1alpha1.VariantAutoscaling, v view) order {
 	return o
 }
 
-// followState is a row of the table of what may become of a decision.
+// followState is a row of the table of outcomes of a decision.
 type followState struct {
-	turns []scaling.Turn // of those who may have to carry it out
+	turns []scaling.Turn // the row applies when one of these has to carry it out
 	holds func(o order) bool
 	says  func(o order) (scaling.Reason, string) // no reason where the decision is followed, or may still be
 }
 
-// Whose turn it is in a row.
+// The turns for which a row applies.
 var (
 	whenOwn     = []scaling.Turn{scaling.TurnOwn}
 	whenUnknown = []scaling.Turn{scaling.TurnUnknown}
@@ -121,12 +121,13 @@ var (
 	whenAnyone  = slices.Concat(whenManager, whenOthers)
 )
 
-// followStates is what may become of a decision: the first row whose turn it is and that holds says it.
-// What was named before stays named for as long as it is so, without another grace: a decision that
-// moves on is not a scaler that follows, nor is one of which nothing is known.
+// followStates are the outcomes of a decision: the first row that has the turn and holds gives the
+// reason and the message. A reason that was named stays for as long as it holds, without another
+// grace: neither a decision that changes nor a scaler that is unknown means that the decision is
+// followed.
 var followStates = []followState{
 	{whenManager, func(o order) bool { return o.paused }, stuck(func(order) string { return explain.ManagerPaused() })},
-	// A new process has not read the others, or has not tried yet.
+	// A new process does not know the other scalers yet, or has not tried yet.
 	{whenUnknown, func(o order) bool { return o.last.reason == notMoving }, order.asBefore},
 	{whenOwn, func(o order) bool { return o.last.reason == notMoving && !o.scaled.acted }, order.asBefore},
 	{whenUnknown, func(o order) bool { return o.waited >= scalerGrace }, stuck(func(o order) string { return explain.ManagerBlind(o.target, o.scalers) })},
@@ -136,35 +137,36 @@ var followStates = []followState{
 	{whenOwn, func(o order) bool { return o.scaled.trouble.Reason != "" }, stuck(func(o order) string {
 		return explain.ManagerRefused(o.target, o.scaled.trouble)
 	})},
-	// Until the target is seen to have them.
+	// Until the target is seen to have the replicas.
 	{whenOwn, func(o order) bool { return o.overdue == notMoving && o.last.reason == notMoving }, order.asBefore},
 	{whenOwn, func(o order) bool { return o.overdue == notMoving }, stuck(func(o order) string { return explain.ManagerUndone(o.target) })},
 
 	{whenOthers, order.obstructed, order.obstacle},
-	// A new process has not read the objects that scale.
+	// A new process has not read the scalers yet.
 	{whenScaler, order.namedByScaler, order.asBefore},
 	{whenNone, func(o order) bool { return o.namedByScaler() && o.last.atRest }, order.asBefore},
-	// Its windows and policies take time.
+	// The windows and policies of the scaler take time.
 	{whenScaler, func(o order) bool { return o.overdue == notMoving && o.waited < o.allowance() }, order.followed},
 	{whenScaler, func(o order) bool { return o.overdue == notMoving }, stuck(func(o order) string { return explain.NotMoving(o.scalers, o.desired) })},
 
-	// The target was given them, and cannot have the pods.
+	// The target has the replicas decided on, and cannot have the pods.
 	{whenAnyone, order.imageless, func(o order) (scaling.Reason, string) {
 		return scaling.ReasonPodsNotReady, explain.ImageNotPulled(o.target, o.podFailure)
 	}},
 	{whenAnyone, order.podless, stuck(func(o order) string { return explain.PodsRefused(o.target, o.podFailure) })},
-	// The target has what was decided on.
+	// No order is overdue, the target has the replicas decided on, or its scalers are not known
+	// yet.
 	{whenAnyone, func(o order) bool { return o.overdue == "" || o.overdue == notMoving }, order.followed},
 	{whenAnyone, func(order) bool { return true }, func(o order) (scaling.Reason, string) { return o.overdue, explain.NotFollowing(o.overdue) }},
 }
 
-// stuck says that the target does not move, and why.
+// stuck returns a row function that says that the target does not move, and why.
 func stuck(why func(o order) string) func(order) (scaling.Reason, string) {
 	return func(o order) (scaling.Reason, string) { return notMoving, why(o) }
 }
 
-// follow says why the decision is not carried out, or the next one would not be, ""
-// where it is or may still be.
+// follow returns why the decision is not carried out, or the next one would not be; "" where it is,
+// or may still be.
 func (o order) follow() (reason scaling.Reason, message string) {
 	o.turn, _ = o.scalers.Turn(o.current, o.desired)
 	for _, s := range followStates {
@@ -178,7 +180,8 @@ func (o order) follow() (reason scaling.Reason, message string) {
 func (o order) asBefore() (scaling.Reason, string) { return o.last.reason, o.last.message }
 func (o order) followed() (scaling.Reason, string) { return "", o.onItsWay() }
 
-// namedByScaler reports whether an obstacle of the scaler was named before its objects could be read.
+// namedByScaler reports whether the last status names an obstacle of the scaler, and the scalers
+// are unknown now.
 func (o order) namedByScaler() bool {
 	return !o.scalers.Known && slices.Contains(byScaler, o.last.reason)
 }
@@ -189,8 +192,8 @@ func (o order) obstructed() bool {
 	return o.scalers.Known && reason != ""
 }
 
-// onItsWay says that the decision is being carried out, and by which scaler. A new process
-// that has not read who else scales the target repeats the one before.
+// onItsWay returns the message that the decision is being carried out, and by which scaler. A new
+// process that has not read the other scalers of the target repeats the last message.
 func (o order) onItsWay() string {
 	if !o.scalers.Known && (o.scalers.InForce() != scaling.ActuationMetrics || o.zero) && o.last.follows {
 		return o.last.message
@@ -202,25 +205,25 @@ func (o order) onItsWay() string {
 	return text
 }
 
-// podless reports whether the target has said for long enough that its pods cannot
-// be created. A webhook that restarts means nothing.
+// podless reports whether the target has failed for scalerGrace to create pods. A webhook that
+// restarts does not count.
 func (o order) podless() bool {
 	return o.podFailure.Reason != scaling.ImageNotPulled && o.lasts(o.podFailure, notMoving)
 }
 
-// imageless reports whether pods of the target have waited for an image for long enough. A
-// registry that is busy means nothing.
+// imageless reports whether pods of the target have waited for an image for scalerGrace. A registry
+// that is busy does not count.
 func (o order) imageless() bool {
 	return o.podFailure.Reason == scaling.ImageNotPulled && o.lasts(o.podFailure, scaling.ReasonPodsNotReady)
 }
 
-// lasts reports whether something that may pass has lasted for long enough to be
-// named, or was named before.
+// lasts reports whether a trouble that may pass has lasted for scalerGrace, or was named before.
 func (o order) lasts(t scaling.Trouble, as scaling.Reason) bool {
 	return t.Reason != "" && (o.last.reason == as || !t.Since.IsZero() && o.now.Sub(t.Since) >= scalerGrace)
 }
 
-// allowance is how long a scaler without an obstacle may take for its next step.
+// allowance returns how long a scaler without an obstacle may take for its next step, 0 without a
+// scaler.
 func (o order) allowance() time.Duration {
 	if len(o.scalers.List) == 0 {
 		return 0
@@ -229,8 +232,8 @@ func (o order) allowance() time.Duration {
 	return scalerGrace + rules.Window + rules.Period
 }
 
-// direction returns where the decision goes, in the words of an HPA's spec, and
-// how the scaler goes there.
+// direction returns the direction of the decision, as the field of an HPA's spec, and the rules of
+// the scaler for it.
 func (o order) direction(s scaling.Scaler) (string, scaling.ScalerRules) {
 	if o.desired < o.current {
 		return "scaleDown", s.Down

@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// tellLimit tells, when it begins, that a variant does not get the replicas that
-// its load calls for. No status holds this, since the decision stays what it is.
+// tellLimit reports, when it begins, that a variant does not get the replicas that its load calls
+// for. No status holds this, because the decision stays the same.
 func (s *Status) tellLimit(va *v1alpha1.VariantAutoscaling, v view) {
 	step, limited := scaling.Step{}, false
 	if v.explained && !v.suppressed(keyOf(va)) && !v.Variant.Advisory {

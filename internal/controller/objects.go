@@ -9,8 +9,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
 
-// ObjectClient reads VariantAutoscalings and writes their status to the API server. The status
-// of one that stands for an annotated scaler it hands to Decisions: nothing is written to the
+// ObjectClient reads VariantAutoscalings and writes their status to the API server. For one that
+// stands for an annotated scaler it hands the status to Decisions, and writes nothing to the
 // scaler.
 type ObjectClient struct {
 	reader    Reader
@@ -21,15 +21,15 @@ type ObjectClient struct {
 // Reader reads the VariantAutoscalings that are served, and lists those that are not.
 type Reader interface {
 	client.Reader
-	// LeftAlone returns the VariantAutoscalings of namespaces that are left alone.
+	// LeftAlone returns the VariantAutoscalings of excluded namespaces.
 	LeftAlone(ctx context.Context) ([]v1alpha1.VariantAutoscaling, error)
 }
 
-// Decisions keeps what was decided on variants without a VariantAutoscaling.
+// Decisions keeps the decisions for variants without a VariantAutoscaling.
 type Decisions interface {
 	// Write keeps the status of the variant that va stands for.
 	Write(va *v1alpha1.VariantAutoscaling)
-	// Keep forgets all variants but those.
+	// Keep forgets all variants but those in alive.
 	Keep(alive []client.ObjectKey)
 }
 
@@ -63,13 +63,14 @@ func (o *ObjectClient) Variants(ctx context.Context) ([]client.ObjectKey, error)
 	return keys, nil
 }
 
-// LeftAlone returns the cached objects of namespaces that are left alone.
+// LeftAlone returns the cached objects of excluded namespaces.
 func (o *ObjectClient) LeftAlone(ctx context.Context) ([]v1alpha1.VariantAutoscaling, error) {
 	return o.reader.LeftAlone(ctx)
 }
 
-// WriteStatus replaces the status subresource of va if the object still has va's
-// resource version, else it returns Conflict.
+// WriteStatus replaces the status subresource of va, and returns Conflict if the object no longer
+// has the resource version of va. For a variant that stands for a scaler it hands the status to
+// Decisions.
 func (o *ObjectClient) WriteStatus(ctx context.Context, va *v1alpha1.VariantAutoscaling) error {
 	if va.FromScaler() {
 		o.decisions.Write(va)

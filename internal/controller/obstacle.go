@@ -5,22 +5,21 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// reach is which decisions an obstacle keeps from being carried out.
+// reach says which decisions an obstacle blocks.
 type reach int
 
 const (
-	// anyDecision: no other number than the present one is carried out, so the obstacle
-	// is named whether the target has to move or not.
+	// anyDecision: the scaler carries out no number but the present one, so the obstacle is named
+	// whether the target has to move or not.
 	anyDecision reach = iota
-	// thisDecision: the decision that stands is not, for as long as no user changes an
-	// object.
+	// thisDecision: the scaler does not carry out the last decision until a user changes an object.
 	thisDecision
-	// thisPerhaps: the same, but it may pass by itself: the decision first has
-	// scalerGrace without progress.
+	// thisPerhaps: as thisDecision, but it may pass by itself, so it counts after scalerGrace
+	// without progress.
 	thisPerhaps
 )
 
-// obstacle is a row of the table of what keeps the one scaler of a target from acting.
+// obstacle is a row of the table of what may keep the one scaler of a target from acting.
 type obstacle struct {
 	reason  scaling.Reason
 	reach   reach
@@ -28,12 +27,12 @@ type obstacle struct {
 	message func(o order, s scaling.Scaler) string
 }
 
-// obstacles are what may keep the one scaler of a target from acting. The first that
-// holds is named.
+// obstacles are what may keep the one scaler of a target from acting. The first that holds is
+// named.
 //
-// What is read in the spec of an object is known for certain. What its status says
-// may pass by itself: a metric that was not read once or twice, an object that is
-// new. It counts once it has lasted for scalerGrace.
+// The spec of an object is certain. What its status reports may pass by itself, such as a metric
+// that was not read once or twice, or an object that is new: it counts once it has lasted for
+// scalerGrace.
 var obstacles = []obstacle{
 	{notReading, anyDecision, order.stoppedAtZero, says(explain.AtZero)},
 	{halted, anyDecision, func(_ order, s scaling.Scaler) bool { return s.Paused }, says(explain.ScalerPaused)},
@@ -49,14 +48,13 @@ var obstacles = []obstacle{
 	{notMoving, thisPerhaps, func(_ order, s scaling.Scaler) bool { return s.Unable.Reason != "" }, says(explain.Refused)},
 }
 
-// says returns a message of the scaler alone.
+// says returns a message function that ignores the order.
 func says(message func(scaling.Scaler) string) func(order, scaling.Scaler) string {
 	return func(_ order, s scaling.Scaler) string { return message(s) }
 }
 
-// obstacle returns what keeps those who scale the target from the decision that is
-// theirs to carry out (TurnScaler), or from the next one (TurnNone), "" where nothing
-// is known of that.
+// obstacle returns what keeps the scaler of the target from carrying out the last decision
+// (TurnScaler), or the next one (TurnNone); "" where no obstacle is known.
 func (o order) obstacle() (reason scaling.Reason, message string) {
 	all := o.scalers.List
 	switch {
@@ -75,7 +73,7 @@ func (o order) obstacle() (reason scaling.Reason, message string) {
 	return "", ""
 }
 
-// counts reports whether a row may be named now.
+// counts reports whether an obstacle of this row may be named now.
 func (o order) counts(row obstacle) bool {
 	switch row.reach {
 	case thisDecision:
@@ -87,9 +85,9 @@ func (o order) counts(row obstacle) bool {
 	}
 }
 
-// relies reports whether another than this process would have to carry out a decision
-// for one replica more or less, as far as the variant's bounds allow it. Where this
-// process sets none, another has to set back what a user changes, too.
+// relies reports whether another scaler than this process would carry out a decision for one
+// replica more or less that the bounds of the variant allow. Where this process sets no replicas,
+// another scaler must also undo changes by users.
 func (o order) relies() bool {
 	if o.scalers.InForce() == scaling.ActuationMetrics {
 		return true
@@ -99,12 +97,12 @@ func (o order) relies() bool {
 	return o.mayGrow() && more == scaling.TurnScaler || o.mayShrink() && less == scaling.TurnScaler
 }
 
-// mayGrow and mayShrink report whether the variant's own bounds allow one replica more,
-// or less.
+// mayGrow and mayShrink report whether the bounds of the variant allow one replica more, or one
+// less.
 func (o order) mayGrow() bool   { return o.current < o.bounds.Max }
 func (o order) mayShrink() bool { return o.current > o.bounds.Min }
 
-// stoppedAtZero reports whether a scaler stands still because the target is at zero.
+// stoppedAtZero reports whether a scaler does not act because the target is at zero.
 func (o order) stoppedAtZero(s scaling.Scaler) bool { return o.current == 0 && s.AtZero }
 
 // outOfBounds reports whether the decision is beyond the bounds of a scaler.
@@ -114,15 +112,15 @@ func (o order) beyondBounds(s scaling.Scaler) string {
 	return explain.BeyondBounds(s, o.desired, o.scalers.Zero)
 }
 
-// neverThere reports whether a scaler never goes where the decision does.
+// neverThere reports whether a scaler disables the direction of the decision.
 func (o order) neverThere(s scaling.Scaler) bool {
 	_, rules := o.direction(s)
 	return rules.Disabled
 }
 
-// keptFromZero returns the HPA that keeps the target from zero although the model may go
-// there, and false where nothing does. Few HPAs are meant to go to zero, so it is not an
-// obstacle before the decision is 0.
+// keptFromZero returns the HPA that keeps the target from zero although the model may go to zero;
+// false where none does. Few HPAs are meant to go to zero, so this is an obstacle only once the
+// decision is 0.
 func (o order) keptFromZero() (scaling.Scaler, bool) {
 	if !o.zero || o.bounds.Min > 0 || o.scalers.InForce() != scaling.ActuationMetrics || len(o.scalers.List) != 1 {
 		return scaling.Scaler{}, false
@@ -136,9 +134,8 @@ func (o order) disabled(s scaling.Scaler) string {
 	return explain.Disabled(s, direction)
 }
 
-// confined reports whether a scaler keeps the target at the replicas that it has,
-// although the variant may have others. That an HPA does not go to zero is no such
-// thing: few are meant to.
+// confined reports whether a scaler keeps the target at its present replicas although the variant
+// may have others. An HPA that only does not go to zero does not count: few are meant to.
 func (o order) confined(s scaling.Scaler) bool {
 	grows := !s.Up.Disabled && o.mayGrow() && o.current < s.Bounds.Max
 	shrinks := !s.Down.Disabled && o.mayShrink() && o.current > s.Bounds.Min
@@ -147,14 +144,15 @@ func (o order) confined(s scaling.Scaler) bool {
 	return !grows && !shrinks && !ends && (o.mayGrow() || o.mayShrink() && o.current > 1)
 }
 
-// explicit reports whether the tolerance of a scaler is its own: that of the cluster is
-// but guessed.
+// explicit reports whether the scaler itself sets its tolerance. The tolerance of the cluster is
+// only assumed.
 func (o order) explicit(s scaling.Scaler) bool {
 	_, rules := o.direction(s)
 	return rules.Explicit
 }
 
-// tolerates reports whether a scaler takes the decision for no difference to what runs.
+// tolerates reports whether the decision is within the tolerance of a scaler, so that it does not
+// act.
 func (o order) tolerates(s scaling.Scaler) bool {
 	_, rules := o.direction(s)
 	return scaling.Tolerates(rules.Tolerance, o.desired, o.current)

@@ -19,19 +19,18 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Allotted knows which objects are left out because they are beyond the budget of their
-// namespace.
+// Allotted knows which objects are left out because they exceed the budget of their namespace.
 type Allotted interface {
 	// LeftOut returns the limit that an object exceeds, and false for one that is served.
 	LeftOut(key scaling.VariantKey) (budget.What, bool)
 }
 
-// leftAtOnce is how many objects of a namespace that are left out are told so in one
-// cycle: what a namespace has too much of does not delay the status of others.
+// leftAtOnce is how many objects that are left out get their status in one cycle, for each
+// namespace: one namespace with too many objects does not delay the status of others.
 const leftAtOnce = 20
 
-// order returns the objects whose status is to be looked at after a cycle: those that
-// are served, then of those that are left out some that were not told so yet.
+// order returns the objects whose status is reconciled after a cycle: first the served ones, then
+// some of those that are left out and do not say so yet.
 func (s *Status) order(keys []client.ObjectKey) []client.ObjectKey {
 	served := make([]client.ObjectKey, 0, len(keys))
 	var left []client.ObjectKey
@@ -51,9 +50,9 @@ func (s *Status) order(keys []client.ObjectKey) []client.ObjectKey {
 	return append(served, left...)
 }
 
-// tellOver tells, when it begins, by an event of one object of the namespace, that pages
-// or events of a namespace are left out. What is said of single objects is in their
-// status, and of findings in those of the ConfigMap.
+// tellOver reports, when it begins, that metrics pages of a namespace are left out, by an event of
+// one object of the namespace. The status of an object says when the object itself is left out, and
+// events of a ConfigMap report its findings.
 func (s *Status) tellOver(ctx context.Context, keys []client.ObjectKey) {
 	over := map[budget.Key]bool{}
 	for _, key := range keys {
@@ -77,14 +76,13 @@ func (s *Status) tellOver(ctx context.Context, keys []client.ObjectKey) {
 	s.overTold = over
 }
 
-// Budgeted returns a recorder that sends events of each namespace as its budget allows,
-// and notes in over how many are left out.
+// Budgeted returns a recorder that sends the events of each namespace within its budget, and notes
+// in over how many are left out.
 func Budgeted(next events.EventRecorder, clk clock.PassiveClock, limits budget.Limits, over *budget.Book) events.EventRecorder {
 	return &budgeted{next: next, clock: clk, perHour: limits.Of(budget.Events), over: over, by: map[string]budget.Allowance{}}
 }
 
-// budgeted is the recorder of Budgeted. It is safe for concurrent use as far as the next
-// one is.
+// budgeted is the recorder of Budgeted. It is safe for concurrent use if next is.
 type budgeted struct {
 	next    events.EventRecorder
 	clock   clock.PassiveClock
@@ -92,7 +90,7 @@ type budgeted struct {
 	over    *budget.Book
 
 	mu sync.Mutex
-	by map[string]budget.Allowance // of namespaces that have used some of it
+	by map[string]budget.Allowance // of the namespaces that have used a part
 }
 
 // Eventf implements events.EventRecorder.
@@ -110,8 +108,8 @@ func (b *budgeted) Eventf(regarding, related runtime.Object, kind, reason, actio
 	}
 }
 
-// take counts an event of a namespace, and reports whether it is sent, and whether it is
-// the first that is not.
+// take counts an event of a namespace. It reports whether the event is sent, and whether it is the
+// first one that is not.
 func (b *budgeted) take(namespace string) (sent, first bool) {
 	now := b.clock.Now()
 	b.mu.Lock()
@@ -131,8 +129,8 @@ func (b *budgeted) take(namespace string) (sent, first bool) {
 	return sent, !sent && after.LeftOut() == 1
 }
 
-// leftOutOf says why an object is left out and what of the budget is used up, "" for one that
-// is served.
+// leftOutOf returns why an object is left out and which limit it exceeds, "" for one that is
+// served.
 func (s *Status) leftOutOf(key scaling.VariantKey) (why, of string) {
 	if w, out := s.allotted.LeftOut(key); out {
 		return sentence(s.budget.Left(w)), string(w)

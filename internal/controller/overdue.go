@@ -6,7 +6,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// overdue returns what the order of e waits for when it is overdue, else "".
+// overdue returns the reason of an overdue order: what the order in e waits for; "" where it is not
+// overdue.
 func overdue(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) scaling.Reason {
 	silent := e.Decision.Fallback
 	if s, late := explain.Overdue(e.Decision); late {
@@ -15,7 +16,7 @@ func overdue(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) scali
 	for _, s := range e.Decision.Steps {
 		silent = silent || s.Reason == scaling.ReasonInTransition
 	}
-	// Without an analysis no step says so, and the scheduler does.
+	// Without an analysis no step names it, but the scheduler does.
 	if since := e.Past.ProgressAt; silent && e.Variant.Replicas.Unschedulable > 0 && !since.IsZero() && e.At.Sub(since) >= scalerGrace {
 		return scaling.ReasonPodsUnschedulable
 	}
@@ -25,8 +26,8 @@ func overdue(was v1alpha1.VariantAutoscalingStatus, e explain.Explanation) scali
 	return ""
 }
 
-// stillWaits reports whether the replicas that are seen allow that the order
-// still waits for reason.
+// stillWaits reports whether the observed replicas are consistent with an order that still waits
+// for reason.
 func stillWaits(reason scaling.Reason, e explain.Explanation) bool {
 	switch r := e.Variant.Replicas; reason {
 	case scaling.ReasonTargetNotMoving:

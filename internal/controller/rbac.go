@@ -1,30 +1,29 @@
 package controller
 
-// What the manager may do, for controller-gen; a test holds each verb against the
-// API server's audit log. Reading is for informers, which watch, and list where the
-// API server does not stream lists (its feature WatchList). Two things are read by
-// themselves: the scale subresource, of kinds that have no informer, and ConfigMaps,
-// when the manager starts. ConfigMaps are those of the published names alone, each
-// watched by itself; another name, by CONFIG_MAP_NAME or SATURATION_CONFIG_MAP_NAME, is
-// for its user to allow. Nodes are read in limited mode alone, by a role of their own.
+// The rights of the manager, for controller-gen. A test compares each verb with the
+// audit log of the API server. Informers watch, and list where the API server does not
+// stream lists (its feature WatchList). Two kinds are read with get: the scale
+// subresource, of kinds that have no informer, and ConfigMaps, when the manager starts.
+// The rights cover ConfigMaps of the published names alone, each with its own watch.
+// Users who set CONFIG_MAP_NAME or SATURATION_CONFIG_MAP_NAME must allow that name.
+// Nodes are read in limited mode alone, by a role of their own.
 //
-// Scales are those of the API groups of config/rbac.TargetGroups; a kind of another group
-// is for its user to allow too, by rbac.targetGroups of the chart.
+// Scales are those of the API groups of config/rbac.TargetGroups. For a kind of another
+// group, users must allow it by rbac.targetGroups of the chart.
 //
-// Events are patched when an object that has not changed is told of something of the
-// same kind again within six minutes; those in the core group are of leader election,
-// which tells nothing twice.
+// Events are patched when an event of the same kind about an unchanged object recurs
+// within six minutes. Events in the core group are of leader election, which repeats
+// none.
 //
-// What a manager has learned it keeps in ConfigMaps of its own namespace, by the names
-// of the kinds of internal/store. RBAC cannot tell names apart for create.
+// A manager keeps what it has learned in ConfigMaps of its own namespace, with the names
+// of the kinds of internal/store. RBAC cannot tell names apart for create. Its decisions
+// for annotated HorizontalPodAutoscalers and ScaledObjects are there too: it reads these
+// scalers and creates events about them, and does not write them.
 //
-// What it has decided on annotated HorizontalPodAutoscalers and ScaledObjects it keeps there too: of
-// those it reads alone, and tells events.
-//
-// By itself the manager writes no workload. Two more roles are for objects with the
-// annotation wva.llmd.ai/actuation, for their users to bind: one to set replicas by
-// the scale subresource, and one to mark the pods that should go first, which is
-// apart because a right to patch a pod is also a right to change what it runs.
+// By default the manager writes no workload. Two more roles are for objects with the
+// annotation wva.llmd.ai/actuation; their users bind them. One sets replicas by the scale
+// subresource. The other marks the pods that should be removed first; it is separate
+// because a right to patch a pod is also a right to change its image.
 //
 // +kubebuilder:rbac:groups=llmd.ai,resources=variantautoscalings,verbs=list;watch
 // +kubebuilder:rbac:groups=llmd.ai,resources=variantautoscalings/status,verbs=update

@@ -14,20 +14,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Restorer takes over what an earlier process decided.
+// Restorer takes over the decisions of an earlier process.
 type Restorer interface {
-	// Restore remembers p of a variant, and when an analysis last stood behind
-	// the decision, zero while that is unknown.
+	// Restore remembers p for a variant, and when an analysis last stood behind the decision, zero
+	// where that is unknown.
 	Restore(key scaling.VariantKey, p scaling.Past, analyzedAt time.Time)
 }
 
 var _ Restorer = (*ledger.Ledger)(nil)
 
-// Restore gives memory the decisions that the status of every VariantAutoscaling
-// holds. It is called before the first cycle of a process. Objects without a
-// decision, or with one that says not when it was made, are left out, and so are
-// those whose target another object scaled, of which theirs says nothing, and
-// those whose decision was advice: they count as never decided on.
+// Restore gives memory the decisions in the status of every VariantAutoscaling. Call it before the
+// first cycle of a process. It leaves out objects without a decision or without the time of it,
+// objects whose target another object scaled, and objects whose decision was advice: these count as
+// never decided on.
 func Restore(ctx context.Context, reader client.Reader, memory Restorer) error {
 	var list v1alpha1.VariantAutoscalingList
 	if err := reader.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
@@ -42,11 +41,10 @@ func Restore(ctx context.Context, reader client.Reader, memory Restorer) error {
 	return nil
 }
 
-// pastOf returns what a status remembers, and false when it holds no decision.
-// An order that was not followed has waited since it was decided on, so that one
-// that was overdue stays so (an obstacle that would stop the next one is no order);
-// the wait for any other begins with the first look at the target, because nothing
-// tells what has come of it since.
+// pastOf returns the decision that a status holds, and false when it holds none. An order that was
+// not followed has waited since it was decided on, so an overdue order stays overdue. For any
+// other, the wait begins with the first look at the target, because the status does not tell the
+// progress since. An obstacle that would stop the next decision is no order.
 func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
 	d := s.DesiredOptimizedAlloc
 	if d == nil || d.LastUpdate == nil || d.LastUpdate.UpdateTime.IsZero() || suppressed(s) || advised(s) {
@@ -75,8 +73,8 @@ func advised(s v1alpha1.VariantAutoscalingStatus) bool {
 	return c != nil && c.Reason == string(v1alpha1.ReasonAdvisory)
 }
 
-// analyzedAt returns the last time of which a status says that an analysis stood
-// behind its decision, zero while a fallback stands.
+// analyzedAt returns the last time at which, by the status, an analysis stood behind the decision;
+// zero during a fallback.
 func analyzedAt(s v1alpha1.VariantAutoscalingStatus) time.Time {
 	if d := s.DesiredOptimizedAlloc; fallbackOf(s) == nil && d != nil && d.LastRunTime != nil {
 		return d.LastRunTime.Time

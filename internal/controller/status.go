@@ -25,16 +25,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// retryConflict is when a status is tried again whose object changed under it:
+// retryConflict is the time after which a status is written again whose object changed meanwhile:
 // by then the cache has the change.
 const retryConflict = 500 * time.Millisecond
 
-// How long an object waits after a write that failed: each time twice as long as
-// before. An API server that is down is not asked more often for each of a
-// thousand objects, and one that is back has what it missed within the longest.
+// retryFirst and retryLongest bound how long an object waits after a failed write: each time twice
+// as long as before. An API server that is down is not asked more often for each of a thousand
+// objects. Once it is back, it has every status within retryLongest.
 const retryFirst, retryLongest = time.Second, 15 * time.Second
 
-// Ledger remembers what was decided.
+// Ledger remembers decisions.
 type Ledger interface {
 	// Explain returns what is known of the last decision of a variant, and false
 	// when no cycle has seen it.
@@ -54,23 +54,23 @@ type Conflicts interface {
 	Contenders(key scaling.VariantKey) []scaling.VariantKey
 }
 
-// Scalers knows who sets the replicas of targets, and what becomes of them.
+// Scalers knows what sets the replicas of targets, and what comes of it.
 type Scalers interface {
-	// Scalers returns who scales the target of a variant, as far as it is known.
+	// Scalers returns the known scalers of the target of a variant.
 	Scalers(key scaling.VariantKey) scaling.Scalers
-	// PodFailure returns why pods of the target of a variant are not created, the
-	// zero value where no controller says that they are not.
+	// PodFailure returns why pods of the target of a variant are not created, the zero value where
+	// no controller reports a failure.
 	PodFailure(key scaling.VariantKey) scaling.Trouble
-	// GracePeriod returns how long a pod of the target of a variant may take to end,
-	// 0 where that is not known.
+	// GracePeriod returns how long a pod of the target of a variant may take to end, 0 where that
+	// is unknown.
 	GracePeriod(key scaling.VariantKey) time.Duration
 }
 
 // Gauge exports whether decisions are carried out.
 type Gauge interface {
-	// Following exports whether the decision on a variant is carried out, and the next
-	// one would be, with the reason of the condition ScalerFollowing. "" is that it is
-	// not known, and ends what was exported.
+	// Following exports whether the decision for a variant is carried out, and the next one would
+	// be, with the reason of the condition ScalerFollowing. The reason "" means unknown and ends
+	// the export.
 	Following(key scaling.VariantKey, follows bool, reason scaling.Reason)
 }
 
@@ -82,14 +82,14 @@ type Objects interface {
 	Variants(ctx context.Context) ([]client.ObjectKey, error)
 	// LeftAlone returns the objects of namespaces that are left alone, which Variants leaves out.
 	LeftAlone(ctx context.Context) ([]v1alpha1.VariantAutoscaling, error)
-	// WriteStatus writes the status of va, into which it reads what was kept of it, or returns Conflict when the object
-	// is no longer what va was read as.
+	// WriteStatus writes the status of va and reads the stored status back into va. It returns
+	// Conflict when the object has changed since va was read.
 	WriteStatus(ctx context.Context, va *v1alpha1.VariantAutoscaling) error
 }
 
-// Status writes into each VariantAutoscaling what was decided about it, and
-// tells changes as events. It is safe for concurrent use as far as its parts are, of
-// one object by one goroutine at a time. The zero value is not usable; see NewStatus.
+// Status writes into each VariantAutoscaling what was decided for it, and reports changes as
+// events. Several goroutines may use it at once, for different objects, if its parts allow that.
+// The zero value is not usable; see NewStatus.
 type Status struct {
 	objects      Objects
 	ledger       Ledger
@@ -99,19 +99,19 @@ type Status struct {
 	configured   Configured
 	classes      Classes
 	events       events.EventRecorder
-	limits       lastReported[scaling.Reason] // what keeps them from what their load calls for
-	costs        lastReported[string]         // what their costs cannot be compared with
-	graces       lastReported[time.Duration]  // that is less than their requests take
-	refused      lastReported[bool]           // whether their status may not be written
-	dropped      lastReported[bool]           // whether a definition of an older version dropped a part of it
+	limits       lastReported[scaling.Reason] // what limits their replicas
+	costs        lastReported[string]         // that their costs are not comparable, in words
+	graces       lastReported[time.Duration]  // grace periods shorter than their requests take
+	refused      lastReported[bool]           // whether the API server forbids their status
+	dropped      lastReported[bool]           // whether an older definition drops parts of it
 	alone        lastReported[bool]           // whether their namespace is left alone
 	sighted      firstSeen                    // since when their scalers are in trouble
 	gauge        Gauge
 	allotted     Allotted
 	budget       budget.Limits
 	over         *budget.Book
-	left         lastReported[budget.What] // for what they are left out
-	overTold     map[budget.Key]bool       // that pages of a namespace are left out; of afterCycles
+	left         lastReported[budget.What] // the limit for which they are left out
+	overTold     map[budget.Key]bool       // reported: its pages are left out; used by afterCycles alone
 }
 
 var _ reconcile.Reconciler = (*Status)(nil)
@@ -128,7 +128,7 @@ type StatusOptions struct {
 	Events       events.EventRecorder
 	Gauge        Gauge
 	Allotted     Allotted
-	// Budget is that of each namespace, and Over what of namespaces is left out.
+	// Budget is the budget of each namespace. Over knows what of each namespace is left out.
 	Budget budget.Limits
 	Over   *budget.Book
 }
@@ -141,8 +141,7 @@ func NewStatus(o StatusOptions) *Status {
 	}
 }
 
-// SetupWithManager has mgr reconcile every VariantAutoscaling after each cycle,
-// while it leads.
+// SetupWithManager makes mgr reconcile every VariantAutoscaling after each cycle, while it leads.
 func (s *Status) SetupWithManager(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("variantstatus").
 		WithOptions(controller.Options{RateLimiter: retries(), MaxConcurrentReconciles: statusWriters}).
@@ -153,12 +152,11 @@ func (s *Status) SetupWithManager(mgr ctrl.Manager) error {
 	return nil
 }
 
-// statusWriters is how many statuses are written at once: where the API server takes
-// half a second for each, a change that is the twentieth of its cycle is told within
-// two seconds and not ten.
+// statusWriters is how many statuses are written at once. Where the API server takes half a second
+// for each, the twentieth change of a cycle is written within two seconds instead of ten.
 const statusWriters = 8
 
-// retries says when an object is tried again.
+// retries returns the limiter that says when an object is tried again.
 func retries() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryLongest)
 }
@@ -208,7 +206,8 @@ func (s *Status) Reconcile(ctx context.Context, req reconcile.Request) (reconcil
 	return reconcile.Result{}, nil
 }
 
-// export exports what a status says of ScalerFollowing, where that is of now.
+// export exports the condition ScalerFollowing of a status; as unknown where the status is not of
+// this cycle (known is false) or the condition is Unknown.
 func (s *Status) export(key scaling.VariantKey, is v1alpha1.VariantAutoscalingStatus, known bool) {
 	c := meta.FindStatusCondition(is.Conditions, string(v1alpha1.ConditionScalerFollowing))
 	if !known || c == nil || c.Status == metav1.ConditionUnknown {
@@ -218,8 +217,8 @@ func (s *Status) export(key scaling.VariantKey, is v1alpha1.VariantAutoscalingSt
 	s.gauge.Following(key, c.Status == metav1.ConditionTrue, scaling.Reason(c.Reason))
 }
 
-// tellRefusal tells, when it begins, that the status of an object may not be written,
-// which the status itself cannot say.
+// tellRefusal reports by an event, when it begins, that the API server forbids writing the status
+// of an object: the status itself cannot say so.
 func (s *Status) tellRefusal(va *v1alpha1.VariantAutoscaling, v view, err error) {
 	refused := apierrors.IsForbidden(err)
 	if s.refused.begins(keyOf(va), refused) && refused {
@@ -228,8 +227,8 @@ func (s *Status) tellRefusal(va *v1alpha1.VariantAutoscaling, v view, err error)
 	}
 }
 
-// tellOlder tells, when it begins, that the definition in the cluster dropped a part of the status that
-// was written: va is what the API server answered.
+// tellOlder reports, when it begins, that the definition in the cluster dropped a part of the
+// status that was written. va holds the answer of the API server, is the status that was sent.
 func (s *Status) tellOlder(va *v1alpha1.VariantAutoscaling, is v1alpha1.VariantAutoscalingStatus, v view) {
 	scaler := func(s v1alpha1.VariantAutoscalingStatus) string { // earlier versions have no such field
 		if s.Actuation == nil {
@@ -243,8 +242,8 @@ func (s *Status) tellOlder(va *v1alpha1.VariantAutoscaling, is v1alpha1.VariantA
 	}
 }
 
-// tellAlone tells of the objects of namespaces that are left alone, when that begins, why they are
-// not served.
+// tellAlone reports for each object of an excluded namespace, when that begins, why it is not
+// served.
 func (s *Status) tellAlone(ctx context.Context) {
 	alone, err := s.objects.LeftAlone(ctx)
 	if err != nil {
@@ -262,7 +261,7 @@ func (s *Status) tellAlone(ctx context.Context) {
 	s.alone.forget(keys)
 }
 
-// view collects what is known of a variant: nothing before the first cycle.
+// view collects what is known of a variant; it is empty before the first cycle.
 func (s *Status) view(key scaling.VariantKey) view {
 	latest, ok := s.ledger.Latest()
 	if !ok {
@@ -281,16 +280,16 @@ func (s *Status) view(key scaling.VariantKey) view {
 	return v
 }
 
-// queue is where objects wait to be reconciled.
+// queue holds the objects that wait to be reconciled.
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// afterCycles enqueues every object after each cycle, when another part of the
-// configuration concerns it, and when it turns out that replicas cannot be set,
-// until ctx ends. What comes while it does so is one.
+// afterCycles enqueues every object after each cycle, when the configuration of variants changes,
+// and when the outcome of setting replicas changes, until ctx ends. Notices that arrive meanwhile
+// count as one.
 func (s *Status) afterCycles(ctx context.Context, q queue) error {
 	recorded, configured, acted := s.ledger.Watch(), s.configured.Watch(), s.targetScaler.Watch()
 	go func() {
-		s.enqueue(ctx, q) // what was recorded before the watch began
+		s.enqueue(ctx, q) // a cycle may have been recorded before the watch began
 		for {
 			select {
 			case <-ctx.Done():
@@ -324,7 +323,7 @@ func (s *Status) enqueue(ctx context.Context, q queue) {
 	s.tellAlone(ctx)
 	for _, key := range s.order(keys) {
 		req := reconcile.Request{NamespacedName: key}
-		if q.NumRequeues(req) == 0 { // else it comes by itself, and not sooner for a cycle
+		if q.NumRequeues(req) == 0 { // else its back-off brings it; a cycle does not hasten it
 			q.Add(req)
 		}
 	}

@@ -15,21 +15,21 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// view is what is known of one object after a cycle.
+// view is all that is known of one object after a cycle.
 type view struct {
 	at        time.Time // of the cycle
 	cycle     scaling.CycleID
 	explained bool // whether the cycle saw the variant
 	explain.Explanation
-	leftOut    string               // why it is beyond the budget of its namespace, "" if it is not
-	leftOutFor string               // what of the budget is used up then
-	contenders []scaling.VariantKey // all that name its target, nil when it is alone
-	scalers    scaling.Scalers      // who sets the replicas of its target
+	leftOut    string               // why the budget of its namespace leaves it out, "" if it does not
+	leftOutFor string               // the limit of the budget that it exceeds
+	contenders []scaling.VariantKey // all variants that name its target, nil for it alone
+	scalers    scaling.Scalers      // the scalers of its target
 	podFailure scaling.Trouble      // why pods of its target are not created
-	scaled     scaleOutcome         // what became of setting its replicas
-	classes    []config.ClassRef    // that the variants of its model name
+	scaled     scaleOutcome         // the outcome of setting its replicas
+	classes    []config.ClassRef    // the classes that the variants of its model name
 	mayZero    bool                 // whether its model may go to zero
-	// configuration says whether what was configured is in force, nil if unknown.
+	// configuration says whether all of the configuration is in force, nil if unknown.
 	configuration *stated
 }
 
@@ -38,8 +38,8 @@ func (v view) suppressed(key scaling.VariantKey) bool {
 	return len(v.contenders) > 1 && v.contenders[0] != key
 }
 
-// next returns the status that va should have, and false when nothing is known
-// about it. It does not modify va.
+// next returns the status that va should have, and false when the cycle knows nothing of it. It
+// does not modify va.
 func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingStatus, bool) {
 	status := *va.Status.DeepCopy()
 	var conditions []stated
@@ -84,7 +84,7 @@ func next(va *v1alpha1.VariantAutoscaling, v view) (v1alpha1.VariantAutoscalingS
 		retract(&status, v1alpha1.ConditionDeploymentTargetConflict)
 	}
 	if v.configuration != nil {
-		conditions = append(conditions, *v.configuration) // after Ready, in whose way it does not stand
+		conditions = append(conditions, *v.configuration) // after Ready: it does not affect Ready
 	}
 	for _, c := range conditions {
 		c.ObservedGeneration, c.LastTransitionTime = va.Generation, metav1.NewTime(v.at)
@@ -102,7 +102,7 @@ func suppress(va *v1alpha1.VariantAutoscaling, v view) []stated {
 	}
 }
 
-// contention is the fact of a conflict: the target, and who contends for it.
+// contention returns the fact of a conflict: the target, and the variants that name it.
 func contention(va *v1alpha1.VariantAutoscaling, v view) string {
 	target := va.Target()
 	parts := []string{target.Kind + " " + target.Name}
@@ -121,7 +121,7 @@ func differs(a, b v1alpha1.VariantAutoscalingStatus) bool {
 	return !equality.Semantic.DeepEqual(meaning(a), meaning(b))
 }
 
-// meaning returns a status without what moves by itself.
+// meaning returns a status without the fields that move by themselves.
 func meaning(s v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutoscalingStatus {
 	s = *s.DeepCopy()
 	if s.CurrentAlloc != nil {
@@ -130,12 +130,12 @@ func meaning(s v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutoscalingSta
 	if s.DesiredOptimizedAlloc != nil {
 		s.DesiredOptimizedAlloc.LastRunTime = nil
 	}
-	s.Facts = nil // the conditions say them; a definition of an older version drops them
+	s.Facts = nil // the conditions say the same; an older definition drops them
 	return s
 }
 
-// currentAlloc returns what runs. While the target cannot be read, the replicas
-// are the last that were known.
+// currentAlloc returns the present replicas and latencies. While the target cannot be read, it
+// keeps the last known replicas; nil where none are known.
 func currentAlloc(va *v1alpha1.VariantAutoscaling, e explain.Explanation) *v1alpha1.CurrentAlloc {
 	if va.Status.CurrentAlloc == nil && !e.Variant.Replicas.Observed {
 		return nil
@@ -160,9 +160,8 @@ func milliseconds(r scaling.Reading) string {
 	return fmt.Sprintf("%.2f", r.Value)
 }
 
-// actuation says whether the target has the replicas decided on, and who sets them, nil
-// when there is no decision. While it is not known who does, the last that was known
-// stays.
+// actuation says whether the target has the replicas decided on, and what sets them; nil when there
+// is no decision. While the scaler is unknown, the last known one stays.
 func actuation(was v1alpha1.VariantAutoscalingStatus, desired *v1alpha1.OptimizedAlloc, v view) *v1alpha1.Actuation {
 	if desired == nil {
 		return nil

@@ -13,25 +13,25 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TargetScaler sets the replicas of targets where their variants ask for that.
+// TargetScaler sets the replicas of targets where their variants ask for it.
 type TargetScaler interface {
-	// Trouble returns why the replicas of the target of a variant could not be set,
-	// the zero value where they could be or need not be. The reason TargetNotMoving is
-	// that they could, and another writer keeps changing them. It is not known before
-	// this process has carried out a plan.
+	// Trouble returns why the replicas of the target of a variant could not be set; the zero value
+	// where they could be, or need not be. The reason TargetNotMoving means that they were set and
+	// another writer keeps changing them. known is false before this process has carried out a
+	// plan.
 	Trouble(key scaling.VariantKey) (trouble scaling.Trouble, known bool)
-	// Watch returns a channel that receives when any of that has changed.
+	// Watch returns a channel that receives when any of this changes.
 	Watch() <-chan struct{}
 }
 
-// scaleOutcome is what became of setting the replicas of a target.
+// scaleOutcome is the outcome of setting the replicas of a target.
 type scaleOutcome struct {
 	trouble scaling.Trouble // why they could not be set
 	acted   bool            // whether that is known
 }
 
-// withActuation returns what is said of the configuration of va together with what
-// of its annotation for actuation is not in force.
+// withActuation returns the condition of the configuration of va, with the problem of its actuation
+// annotation added, if any.
 func withActuation(c stated, va *v1alpha1.VariantAutoscaling, by scaling.Scalers) stated {
 	p := actuationProblem(va, by)
 	switch {
@@ -44,8 +44,8 @@ func withActuation(c stated, va *v1alpha1.VariantAutoscaling, by scaling.Scalers
 	return stated{condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, p.text), p.fact}
 }
 
-// actuationProblem says what of the annotation of va for actuation is not in force, the
-// zero value where it is.
+// actuationProblem returns why the actuation annotation of va is not in force, the zero value where
+// it is.
 func actuationProblem(va *v1alpha1.VariantAutoscaling, by scaling.Scalers) problem {
 	value := va.Annotations[v1alpha1.AnnotationActuation]
 	asked, valid := scaling.ActuationOf(value)
@@ -72,11 +72,11 @@ func twoScalers(other scaling.Scaler) problem {
 	return problem{explain.TwoScalers(other), factTwoScalers + other.Kind + " " + other.Name}
 }
 
-// actionGracePeriod is the action of the event that says that pods end too soon.
+// actionGracePeriod is the action of the event that reports a grace period that is too short.
 const actionGracePeriod = "RaiseGracePeriod"
 
-// tellGrace tells, once for each grace period, that requests take longer than a pod
-// may take to end, of variants from which this process itself takes replicas.
+// tellGrace reports, once for each grace period, that requests take longer than a pod may take to
+// end. It does so for variants whose replicas this process removes itself.
 func (s *Status) tellGrace(va *v1alpha1.VariantAutoscaling, v view) {
 	if !v.explained || v.suppressed(keyOf(va)) {
 		return
@@ -92,17 +92,16 @@ func (s *Status) tellGrace(va *v1alpha1.VariantAutoscaling, v view) {
 	s.events.Eventf(va, nil, corev1.EventTypeWarning, eventInvalidConfiguration, actionGracePeriod, "%s", explain.Noted(note, v.cycle))
 }
 
-// responseQuantile is of how many requests the response time is estimated.
+// responseQuantile is the share of requests that stay below the estimated response time.
 const responseQuantile = 0.99
 
-// responseTime estimates the response time below which 99 of 100 requests stay, 0
-// where that is not known:
+// responseTime estimates the response time below which 99 of 100 requests stay, 0 where it is
+// unknown:
 //
 //	p99 = TTFT + ITL * output tokens * ln 100
 //
-// TTFT is its p99 where the distribution is known, else its mean. The quantile of the
-// output tokens is that of an exponential distribution with their mean: what is
-// measured of them is the mean alone.
+// TTFT is its p99 where the distribution is known, else its mean. Only the mean of the output
+// tokens is measured, so their quantile is that of an exponential distribution.
 func responseTime(l scaling.Load) time.Duration {
 	if !l.TTFT.Known() || !l.ITL.Known() || !l.OutputTokens.Known() {
 		return 0

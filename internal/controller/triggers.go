@@ -21,9 +21,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Triggers asks for a cycle when something to scale changes, and has the
-// measurements of a model forgotten when they may speak of something that is no
-// longer there:
+// Triggers asks for a cycle when something to scale changes. It has the measurements of a model
+// forgotten when they may be of something that is gone:
 //
 //	                         a cycle                         forgotten
 //	VariantAutoscaling       created, deleted, its spec      deleted, or its
@@ -32,28 +31,26 @@ import (
 //	Deployment, StatefulSet  created, deleted, its spec      its spec changed in
 //	that one of them scales  changed, or its replicas or     more than replicas,
 //	                         Ready replicas did              or it was replaced
-//	HPA, ScaledObject of     created, deleted, its spec      never, or as a
-//	such a target, or that   changed, an annotation that     VariantAutoscaling
-//	is a variant itself      is read, or a ScaledObject is   where it is a variant
+//	HPA, ScaledObject of     created, deleted, its spec      deleted, where it is
+//	such a target, or that   changed, an annotation that     a variant itself
+//	is a variant itself      is read, or a ScaledObject is
 //	                         paused or no longer
 //	Namespace with one       it is excluded, or no longer    never
 //
-// A target that is only scaled keeps its measurements: they are of pods, and
-// joined with those that live. Were they forgotten, every cycle that follows a
-// scaling would wait for the network. What is forgotten is asked for again by the next
-// cycle, about its namespace alone and a few times a minute at most
-// (collector.Collector), so that a tenant who edits objects all the time causes no queries about other
+// A target that is only scaled keeps its measurements: they are of pods, and are joined with the
+// live pods. Were they forgotten, each cycle after a scaling would wait for the network. The next
+// cycle asks again for what was forgotten, for its namespace alone and a few times a minute at most
+// (collector.Collector): a tenant who edits objects all the time causes no queries about other
 // namespaces.
 //
-// What is there at the start asks for nothing: the first cycle sees it anyway.
-// Targets of other kinds are not watched. Who scales a target decides nothing, but it
-// is for a cycle to say, and to act on, who carries its decisions out: an HPA that comes
-// after its VariantAutoscaling is found by the cycle that it wakes.
+// Objects that exist at the start ask for nothing: the first cycle sees them anyway. Targets of
+// other kinds are not watched. Which scaler a target has changes no decision, but a cycle reports
+// it and acts on it: the creation of an HPA wakes a cycle, which finds it.
 type Triggers struct {
 	cache    cache.Cache
 	variants client.Reader
 	trigger  func(reason string)
-	again    func() // the namespaces that have variants may be others
+	again    func() // other namespaces may have variants now
 	forget   func(model scaling.ModelKey)
 }
 
@@ -62,12 +59,11 @@ var (
 	_ manager.LeaderElectionRunnable = (*Triggers)(nil)
 )
 
-// NewTriggers returns Triggers that watch through c, for the variants that variants lists. For one change they call
-// forget first, once, with the model concerned, or with the ID "" for all models of a
-// namespace, and then trigger. For an
-// annotated scaler they call again before. None may block,
-// and may be called by several goroutines at once and often: it is the callee
-// that makes one cycle of many calls.
+// NewTriggers returns Triggers that watch through c for the variants that variants lists. For one
+// change they call forget first, once, with the model concerned, or with the ID "" for all models
+// of a namespace, and then trigger. For an annotated scaler, and for any scaler that changed, they
+// call again before both. None of the three may block; several goroutines may call them at once and
+// often. The callee makes one cycle of many calls.
 func NewTriggers(c cache.Cache, variants client.Reader, trigger func(reason string), forget func(model scaling.ModelKey), again func()) *Triggers {
 	return &Triggers{cache: c, variants: variants, trigger: trigger, forget: forget, again: again}
 }
@@ -82,7 +78,7 @@ func (t *Triggers) Start(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
-		// The handler goes when the informer does, with the manager.
+		// The handler ends with the informer, and so with the manager.
 		if _, err := informer.AddEventHandler(t.handler(ctx)); err != nil {
 			return fmt.Errorf("watching %T: %w", object, err)
 		}
@@ -90,7 +86,7 @@ func (t *Triggers) Start(ctx context.Context) error {
 	return t.watchScalers(ctx)
 }
 
-// handler returns what is called for each change of a watched object.
+// handler returns the handler of changes of watched objects.
 func (t *Triggers) handler(ctx context.Context) toolscache.ResourceEventHandler {
 	return toolscache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(object any, initial bool) {
@@ -114,8 +110,8 @@ func (t *Triggers) handler(ctx context.Context) toolscache.ResourceEventHandler 
 	}
 }
 
-// notice asks for a cycle if object is something to scale. stale says that what
-// was measured of it may no longer hold.
+// notice asks for a cycle if object is something to scale. stale says that measurements of it may
+// no longer hold.
 func (t *Triggers) notice(ctx context.Context, object any, what string, stale bool) {
 	switch o := object.(type) {
 	case *v1alpha1.VariantAutoscaling:
@@ -136,7 +132,7 @@ func (t *Triggers) notice(ctx context.Context, object any, what string, stale bo
 	}
 }
 
-// noticeNamespace asks for a cycle if there are variants in a namespace.
+// noticeNamespace asks for a cycle if the namespace has variants.
 func (t *Triggers) noticeNamespace(ctx context.Context, o *metav1.PartialObjectMetadata, what string) {
 	var list v1alpha1.VariantAutoscalingList
 	if err := t.variants.List(ctx, &list, client.InNamespace(o.Name), client.UnsafeDisableDeepCopy); err != nil {
@@ -148,14 +144,14 @@ func (t *Triggers) noticeNamespace(ctx context.Context, o *metav1.PartialObjectM
 	}
 }
 
-// namespaces is what is watched of namespaces: their metadata.
+// namespaces returns the object by which namespaces are watched: their metadata.
 func namespaces() *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	return o
 }
 
-// excluded reports whether a namespace is to be left alone; nil is not.
+// excluded reports whether a namespace has the annotation that excludes it; false for nil.
 func excluded(namespace *metav1.PartialObjectMetadata) bool {
 	return namespace != nil && namespace.Annotations[v1alpha1.AnnotationExclude] == "true"
 }
@@ -187,9 +183,9 @@ func (t *Triggers) variantsOf(ctx context.Context, namespace, kind, name string)
 	return of
 }
 
-// commonModel returns the model that objects of one namespace serve; where they serve
-// several, the one without an ID, which stands for all of the namespace: one change is
-// one thing to forget, however many objects name the target.
+// commonModel returns the model that objects of one namespace serve. Where they serve several it
+// returns a model without an ID, which means all of the namespace: one change causes one call of
+// forget, however many objects name the target.
 func commonModel(of []*v1alpha1.VariantAutoscaling) scaling.ModelKey {
 	model := modelOf(of[0])
 	for _, va := range of[1:] {
@@ -205,10 +201,9 @@ func modelOf(va *v1alpha1.VariantAutoscaling) scaling.ModelKey {
 	return scaling.ModelKey{Namespace: va.Namespace, ID: va.Spec.ModelID}
 }
 
-// respecified reports whether after runs something else than before: whether the
-// object was replaced, or its spec changed in more than the replicas. The cache
-// holds but a part of a target's spec, so that the rest is known by its
-// generation: one step together with other replicas is a scaling.
+// respecified reports whether after runs something else than before: the object was replaced, or
+// its spec changed in more than the replicas. The cache holds only a part of the spec of a target,
+// so the rest is known by its generation: one step together with other replicas is a scaling.
 func respecified(before, after any) bool {
 	switch b := after.(type) {
 	case *v1alpha1.VariantAutoscaling:
@@ -224,14 +219,13 @@ func respecified(before, after any) bool {
 	return false
 }
 
-// sameButReplicas reports whether the steps from one generation to another are
-// explained by a change of the replicas.
+// sameButReplicas reports whether a change of the replicas explains the step from one generation to
+// another.
 func sameButReplicas(from, to int64, before, after *int32) bool {
 	return to == from || to == from+1 && ptr.Deref(before, 1) != ptr.Deref(after, 1)
 }
 
-// matters reports whether the difference between two states of an object is one
-// that a decision may depend on.
+// matters reports whether a decision may depend on the difference between two states of an object.
 func matters(before, after any) bool {
 	switch b := after.(type) {
 	case *v1alpha1.VariantAutoscaling:
@@ -254,8 +248,8 @@ func matters(before, after any) bool {
 	return false
 }
 
-// asked is what an object asks for, by its spec and by annotations, which no
-// generation counts.
+// asked is what an object asks for, by its spec and by annotations, which do not change the
+// generation.
 type asked struct {
 	uid               types.UID
 	generation        int64

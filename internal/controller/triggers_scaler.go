@@ -20,20 +20,20 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// kedaRetry is how often a cluster without KEDA is asked whether it has it by now: each
-// time costs requests to the API server.
+// kedaRetry is how often a cluster without KEDA is asked whether it has KEDA now: each time costs
+// requests to the API server.
 const kedaRetry = time.Minute
 
-// scaledObjects is what is watched of KEDA, whose own types would bring its
-// dependencies with them.
+// scaledObjects returns the object by which ScaledObjects are watched. The types of KEDA would
+// bring its dependencies with them.
 func scaledObjects() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: scaling.KindScaledObject})
 	return u
 }
 
-// watchScalers watches what scales targets until ctx ends. It does not wait until they
-// are listed, which the manager may not be allowed: the rest goes on without.
+// watchScalers watches the scalers until ctx ends. It does not wait until they are listed, because
+// the manager may not be allowed to list them.
 func (t *Triggers) watchScalers(ctx context.Context) error {
 	if err := t.watchScaler(ctx, &autoscalingv2.HorizontalPodAutoscaler{}); err != nil {
 		return err
@@ -54,14 +54,13 @@ func (t *Triggers) watchScaler(ctx context.Context, object client.Object) error 
 	if err != nil {
 		return fmt.Errorf("watching %T: %w", object, err)
 	}
-	if _, err := informer.AddEventHandler(t.handler(ctx)); err != nil { // it goes when the informer does
+	if _, err := informer.AddEventHandler(t.handler(ctx)); err != nil { // it ends with the informer
 		return fmt.Errorf("watching %T: %w", object, err)
 	}
 	return nil
 }
 
-// noticeScaler asks for a cycle if the target of a variant is what object scales, or object is
-// a variant itself.
+// noticeScaler asks for a cycle if object scales the target of a variant, or is a variant itself.
 func (t *Triggers) noticeScaler(ctx context.Context, object client.Object, what string) {
 	kind, name := scales(object)
 	own := object.GetAnnotations()[v1alpha1.AnnotationManaged] == "true"
@@ -76,7 +75,8 @@ func (t *Triggers) noticeScaler(ctx context.Context, object client.Object, what 
 	}
 }
 
-// noticeLeft asks for a cycle if an object no longer scales the target of a variant.
+// noticeLeft asks for a cycle if an object no longer scales the target of a variant, or is no
+// longer a variant itself.
 func (t *Triggers) noticeLeft(ctx context.Context, before, after any) {
 	a, ok := before.(client.Object)
 	b, alike := after.(client.Object)
@@ -89,7 +89,7 @@ func (t *Triggers) noticeLeft(ctx context.Context, before, after any) {
 	}
 }
 
-// scalerKind returns the kind of an object that scales, "" for others.
+// scalerKind returns the kind of a scaler, "" for other objects.
 func scalerKind(object client.Object) string {
 	switch object.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:
@@ -100,7 +100,7 @@ func scalerKind(object client.Object) string {
 	return ""
 }
 
-// scales returns the kind and the name of what an object scales.
+// scales returns the kind and the name of the target of a scaler.
 func scales(object client.Object) (kind, name string) {
 	switch o := object.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:
@@ -113,8 +113,8 @@ func scales(object client.Object) (kind, name string) {
 	return "", ""
 }
 
-// scalesOtherwise reports whether two states of an object that scales differ in what
-// its spec asks of it. What it says of itself changes with its every look.
+// scalesOtherwise reports whether two states of a scaler differ in its spec or in an annotation or
+// label that is read. Its status changes with each of its syncs and does not count.
 func scalesOtherwise(before, after any) bool {
 	switch b := after.(type) {
 	case *autoscalingv2.HorizontalPodAutoscaler:
@@ -127,8 +127,8 @@ func scalesOtherwise(before, after any) bool {
 	return false
 }
 
-// saysOf returns the annotations and labels by which a scaler is a variant, and of which kind: the
-// first is whether it is one.
+// saysOf returns the annotations and labels that make a scaler a variant and describe it. The first
+// says whether it is one.
 func saysOf(o client.Object) [10]string {
 	annotations, labels := o.GetAnnotations(), o.GetLabels()
 	return [...]string{
@@ -140,7 +140,7 @@ func saysOf(o client.Object) [10]string {
 	}
 }
 
-// pauses returns the annotations that pause a ScaledObject, which no generation counts.
+// pauses returns the annotations that pause a ScaledObject, which do not change its generation.
 func pauses(o *unstructured.Unstructured) [2]string {
 	all := o.GetAnnotations()
 	return [2]string{all["autoscaling.keda.sh/paused"], all["autoscaling.keda.sh/paused-replicas"]}

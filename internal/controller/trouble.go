@@ -7,7 +7,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
-// severities says how much a condition needs a look that is not True, except for Ready, which sums up others.
+// severities says how severe it is that a condition is False. Ready is not among them: it sums up
+// the others.
 var severities = map[v1alpha1.ConditionType]explain.Severity{
 	v1alpha1.ConditionTargetResolved: explain.Urgent, v1alpha1.ConditionMetricsAvailable: explain.Urgent,
 	v1alpha1.ConditionOptimizationReady: explain.Wrong, v1alpha1.ConditionScalerFollowing: explain.Urgent,
@@ -15,14 +16,14 @@ var severities = map[v1alpha1.ConditionType]explain.Severity{
 	v1alpha1.ConditionChangesAllowed: explain.Note,
 }
 
-// toldWhenTrue are the reasons of conditions that are True and yet need a look.
+// toldWhenTrue holds the reasons with which a condition needs a look although it is not False.
 var toldWhenTrue = map[v1alpha1.ConditionReason]explain.Severity{
 	v1alpha1.ReasonMetricsAging: explain.Note, v1alpha1.ReasonPaused: explain.Note, v1alpha1.ReasonHeld: explain.Wrong,
 	v1alpha1.ReasonPodsNotReady: explain.Urgent, v1alpha1.ReasonConflictResolvedByArbitration: explain.Wrong,
 	v1alpha1.ReasonSuppressedDueToConflict: explain.Urgent, v1alpha1.ReasonFallbackUsed: explain.Wrong,
 }
 
-// Troubles returns what the conditions of an object say is in its way.
+// Troubles returns the troubles that the conditions of an object report.
 func Troubles(va *v1alpha1.VariantAutoscaling) []explain.Trouble {
 	var out []explain.Trouble
 	for _, c := range va.Status.Conditions {

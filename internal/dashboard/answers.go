@@ -20,11 +20,11 @@ type answerKey struct {
 	cycle   scaling.CycleID
 }
 
-// answers keeps why decisions are not others. One is worked out at a time, since each takes a processor:
-// in a fleet that shares accelerators, for seconds. What was begun is ended and kept, though no page may wait for
-// it any more.
+// answers keeps the answers why decisions are not others. It computes one at a time, since each
+// takes a processor, for seconds in a fleet that shares accelerators. It completes and keeps each
+// answer, even if no page waits for it any more.
 type answers struct {
-	ask1 func(record.Cycle, scaling.VariantKey) (counterfactual.Answers, error) // replay.Answers; another in tests
+	ask1 func(record.Cycle, scaling.VariantKey) (counterfactual.Answers, error) // replay.Answers; a fake in tests
 	turn chan struct{}
 
 	mu    sync.Mutex
@@ -32,7 +32,7 @@ type answers struct {
 	order []answerKey // by age, the oldest first
 }
 
-// answer is what came of one. It may be read once done is closed.
+// answer is one answer. It may be read once done is closed.
 type answer struct {
 	done chan struct{}
 	of   counterfactual.Answers
@@ -43,7 +43,7 @@ func newAnswers() *answers {
 	return &answers{ask1: replay.Answers, turn: make(chan struct{}, 1), kept: map[answerKey]*answer{}}
 }
 
-// ask says why of the decision of a cycle for a variant.
+// ask returns why the decision of a cycle for a variant is not another one.
 func (a *answers) ask(ctx context.Context, c record.Cycle, of scaling.VariantKey) (counterfactual.Answers, error) {
 	one := a.begin(answerKey{of, c.Cycle}, c)
 	select {
@@ -54,8 +54,8 @@ func (a *answers) ask(ctx context.Context, c record.Cycle, of scaling.VariantKey
 	}
 }
 
-// begin returns the answer of a key, which it begins to work out where none is kept. Cycles without a
-// name are not told apart, so nothing is kept of them.
+// begin returns the answer of a key, and starts to compute it where none is kept. Cycles without an
+// ID cannot be told apart, so their answers are not kept.
 func (a *answers) begin(key answerKey, c record.Cycle) *answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -23,8 +23,9 @@ type Decision struct {
 	Cycle   scaling.CycleID     `json:"cycle"`
 	Variant history.VariantName `json:"variant"`
 	Model   string              `json:"model"`
-	Kept    bool                `json:"kept"` // what the cycle decided from is at hand
-	// Sentence says what was decided and why; Changed when the number came to be, "" where that is not known.
+	Kept    bool                `json:"kept"` // the inputs of the cycle are available
+	// Sentence says what was decided and why. Changed says when the number last changed, "" where
+	// that is not known.
 	Sentence string    `json:"sentence"`
 	Changed  string    `json:"changed"`
 	Sections []Section `json:"sections"`
@@ -32,7 +33,7 @@ type Decision struct {
 	WhyNot   string    `json:"whyNot"` // why there are no answers, "" where there are
 }
 
-// Section is one part of the way of a decision.
+// Section is one part of the course of a decision.
 type Section struct {
 	Title     explain.Part `json:"title"`
 	Sentences []string     `json:"sentences"`
@@ -45,11 +46,11 @@ type Number struct {
 	Value history.Number `json:"value"`
 	Unit  string         `json:"unit"`
 	How   string         `json:"how"`   // how it was computed
-	Age   history.Number `json:"age"`   // s, when the cycle decided
-	State string         `json:"state"` // of a Reading, "fresh" for what is configured or counted
+	Age   history.Number `json:"age"`   // s, at the time of the decision
+	State string         `json:"state"` // of a Reading; "fresh" for a configured or counted number
 }
 
-// Answer is a question about a decision, and its answer: sentences, a line each.
+// Answer is a question about a decision, and its answer, with one line per sentence.
 type Answer struct {
 	Question string `json:"question"`
 	Answer   string `json:"answer"`
@@ -85,7 +86,7 @@ func (s *Server) decision(ctx context.Context, _ http.ResponseWriter, r *http.Re
 	return out, nil
 }
 
-// view shows a decision without the answers.
+// view returns a decision without the answers.
 func view(of scaling.VariantKey, d Decided) Decision {
 	out := Decision{
 		T: d.Change.T, Cycle: d.Change.Cycle, Variant: history.VariantName{Namespace: of.Namespace, Name: of.Name},
@@ -113,7 +114,7 @@ func view(of scaling.VariantKey, d Decided) Decision {
 	return out
 }
 
-// sentence says what was decided and why.
+// sentence returns what was decided and why.
 func sentence(e explain.Explanation) string {
 	if !e.Decided {
 		return spelling.Visible("nothing was decided: "+cmp.Or(e.Variant.Missing, e.Analysis.Detail, "no analysis was made"), "")
@@ -122,7 +123,7 @@ func sentence(e explain.Explanation) string {
 	return spelling.Visible(fmt.Sprintf("%s: %s, %s", e.Decision.Target().Text(), cause.Reason, cause.Detail), "")
 }
 
-// changed says how the number that is decided came to be.
+// changed returns when and how the decided number last changed.
 func changed(e explain.Explanation) string {
 	switch c := e.Changed; {
 	case c.Cycle == e.Cycle && c.Cycle != "":
@@ -138,7 +139,7 @@ func changed(e explain.Explanation) string {
 // planSection is the index of the section of the plan.
 const planSection = 2
 
-// sections returns the five parts of the way of a decision, with all that is known of each.
+// sections returns the five parts of the course of a decision, with their sentences and numbers.
 func sections(e explain.Explanation, c record.Cycle) []Section {
 	parts := []explain.Part{explain.PartInput, explain.PartAnalysis, explain.PartPlan, explain.PartConstraints, explain.PartCarriedOut}
 	numbers := [][]Number{inputs(e), analyses(e), plans(e), constraints(e, c), carried(e)}

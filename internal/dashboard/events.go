@@ -10,15 +10,15 @@ import (
 // mostStreams bounds the clients of /api/events.
 const mostStreams = 16
 
-// heartbeat is how often a stream says that it lives; writePatience how long a client has to take what is
-// written.
+// heartbeat is the time between two signs of life on a stream. writePatience is how long a client
+// may take to accept an event.
 const (
 	heartbeat     = 15 * time.Second
 	writePatience = 10 * time.Second
 )
 
-// events tells of each cycle and each trouble, first of the present ones. News that a slow client did not
-// take are combined into one.
+// events sends an event for each cycle and each trouble, the present ones first. Events that a slow
+// client did not take are merged into one.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	select {
 	case s.stream <- struct{}{}:
@@ -63,7 +63,7 @@ type stream struct {
 	err     error
 }
 
-// event writes one, whose data is one line of JSON.
+// event writes one event. Its data is one line of JSON.
 func (s *stream) event(name string, data any) {
 	body, err := json.Marshal(data)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *stream) write(text string) {
 	if s.err != nil {
 		return
 	}
-	_ = s.control.SetWriteDeadline(s.now().Add(writePatience)) // a writer without deadlines has none
+	_ = s.control.SetWriteDeadline(s.now().Add(writePatience)) // a writer without deadlines returns an error
 	if _, s.err = s.w.Write([]byte(text)); s.err == nil {
 		s.err = s.control.Flush()
 	}

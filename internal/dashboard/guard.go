@@ -15,11 +15,11 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// guard lets those through who opened the link with the token. The first who does gets a cookie; after
-// that the token opens nothing. It is safe for concurrent use.
+// guard admits the browser that opened the link with the token. The first one that opens it gets a
+// cookie; after that the token admits no other. It is safe for concurrent use.
 type guard struct {
 	cookie  string            // its name
-	warn    func(string)      // tells the user of a link that was tried again
+	warn    func(string)      // warns the user that the link was opened again
 	session [sha256.Size]byte // of the value of the cookie
 
 	mu    sync.Mutex
@@ -35,8 +35,8 @@ func secret() string {
 	return base64.RawURLEncoding.EncodeToString(bits[:])
 }
 
-// newGuard returns a guard and its token. port tells apart the cookies of several dashboards: browsers
-// have one jar for all ports of a host.
+// newGuard returns a guard and its token. port distinguishes the cookies of several dashboards:
+// browsers share cookies between all ports of a host.
 func newGuard(port string, warn func(string)) (*guard, string) {
 	token, value := secret(), secret()
 	return &guard{
@@ -45,8 +45,8 @@ func newGuard(port string, warn func(string)) (*guard, string) {
 	}, token
 }
 
-// enter spends a token. It returns the value of the cookie, and false where the token is not the one, or
-// is spent.
+// enter spends a token. It returns the value of the cookie, and false where the token is wrong or
+// spent.
 func (g *guard) enter(token string) (string, bool) {
 	sum := sha256.Sum256([]byte(token))
 	g.mu.Lock()
@@ -75,13 +75,13 @@ func (g *guard) knows(r *http.Request) bool {
 	return false
 }
 
-// protect wraps all that is served.
+// protect checks each request before next serves it.
 func (g *guard) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		harden(w.Header())
 		switch {
 		case !loopbackHost(r.Host):
-			// A foreign name that DNS leads here: the pages of that name must not read ours.
+			// DNS may lead a foreign name here. The pages of that name must not read ours.
 			refuse(w, r, http.StatusForbidden, "the Host header is no address of this machine: open the link that wva dashboard printed")
 		case !sameOrigin(r):
 			refuse(w, r, http.StatusForbidden, "the request comes from a page of another origin")
@@ -122,7 +122,8 @@ func harden(h http.Header) {
 	h.Set("X-Frame-Options", "DENY")
 }
 
-// loopbackHost reports whether a Host header names this machine, with any port: a tunnel has another.
+// loopbackHost reports whether a Host header names this machine. Any port will do: a tunnel has
+// another one.
 func loopbackHost(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
@@ -132,20 +133,21 @@ func loopbackHost(host string) bool {
 	return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// sameOrigin reports whether a request comes from a page of the dashboard or from the user's own hand.
-// Other ports of this machine are other origins, though their pages would send our cookie.
+// sameOrigin reports whether a request comes from a page of the dashboard or directly from the
+// user. Other ports of this machine are other origins, though browsers send our cookie with
+// requests of their pages.
 func sameOrigin(r *http.Request) bool {
 	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		if r.URL.Path == "/" {
-			return true // a link leads here from anywhere; the page gives nothing to the one that links
+			return true // any page may link here; it cannot read the answer
 		}
 		return site == "" && (origin == "" || ownOrigin(origin, r.Host)) || site == "same-origin" || site == "none"
 	}
 	return (site == "" || site == "same-origin") && ownOrigin(origin, r.Host)
 }
 
-// ownOrigin reports whether an Origin header is the one of the pages served under host.
+// ownOrigin reports whether an Origin header is that of the pages served under host.
 func ownOrigin(origin, host string) bool { return origin == "http://"+host }
 
 // refuse answers with a sentence: as JSON below /api/, else as text.

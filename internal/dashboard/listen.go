@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// portTries is how often a free port is looked for that is free on both addresses.
+// portTries is how many free ports are tried until one is free on both addresses.
 const portTries = 10
 
-// Listen listens on a port of 127.0.0.1, and of ::1 where the machine has it; on any free port where it is
-// 0. The first listener is that of 127.0.0.1.
+// Listen listens on a port of 127.0.0.1, and of ::1 where the machine has it; port 0 chooses a free
+// one. The first listener is that of 127.0.0.1.
 func Listen(ctx context.Context, port int) ([]net.Listener, error) {
 	for try := 1; ; try++ {
 		first, err := listen(ctx, "127.0.0.1", port)
@@ -52,7 +52,7 @@ func listen(ctx context.Context, host string, port int) (net.Listener, error) {
 	return l, nil
 }
 
-// farewell is how long requests under way have when the server ends.
+// farewell is how long requests in progress may take once the server ends.
 const farewell = 2 * time.Second
 
 // Serve answers on listeners until ctx ends, and closes them.
@@ -87,7 +87,7 @@ func baseContext(ctx context.Context) func(net.Listener) context.Context {
 	return func(net.Listener) context.Context { return ctx }
 }
 
-// contentType returns that of a file of the pages, by its name.
+// contentType returns the content type of a file of the pages, by its name.
 func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".html":

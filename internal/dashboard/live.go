@@ -24,37 +24,38 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// How often the manager is asked for the fleet: twice a cycle, within these.
+// The range of the time between two questions for the fleet, which is half the interval of the
+// cycle.
 const (
 	shortestPause = time.Second
 	longestPause  = 15 * time.Second
 )
 
-// How long is waited before the manager is looked for again: doubled each time, and up to half of it more
-// or less by chance, so that the pages of many users do not come back at once. A lease runs out after a
-// minute, unless the manager says otherwise, and its next holder decides some seconds later: so long the manager is
-// looked for often.
+// The time until the manager is looked for again. It doubles each time, and varies by up to half of
+// it, so that the pages of many users do not return at once. By default a lease runs out after a
+// minute and its next holder decides some seconds later: for that long the dashboard looks often.
 const (
 	firstBackoff   = time.Second
-	soonBackoff    = 2 * time.Second // the longest for soon after the manager was lost
+	soonBackoff    = 2 * time.Second // the longest within soon after the manager was lost
 	soon           = 2 * time.Minute
 	longestBackoff = 30 * time.Second
 )
 
-// lateIntervals is after how many intervals without a cycle that is a trouble.
+// lateIntervals is the number of intervals without a cycle that counts as a trouble.
 const lateIntervals = 3
 
 // mostPoints bounds the rows of a model over time.
 const mostPoints = 1200
 
-// mostKeptCycles bounds how many kept cycles of a model a what-if asks the manager for.
+// mostKeptCycles bounds the kept cycles of a model that a what-if reads from the manager.
 const mostKeptCycles = 200
 
-// Manager is a manager that can be asked. It is safe for concurrent use.
+// Manager is a connection to a manager. It is safe for concurrent use.
 type Manager interface {
-	// Name says which one it is.
+	// Name identifies the manager.
 	Name() string
-	// Get decodes what it answers to a path. An error with a method StatusCode() int is an answer of it.
+	// Get decodes the answer to a path. An error with a method StatusCode() int is an answer of the
+	// manager.
 	Get(ctx context.Context, path string, into any) error
 	// Close ends the connection.
 	Close()
@@ -62,26 +63,27 @@ type Manager interface {
 
 // LiveOptions configure a Live. Reach is required.
 type LiveOptions struct {
-	// Reach finds the manager that leads and connects to it, until Close or ctx ends.
+	// Reach finds the leading manager and connects to it, until Close or ctx ends.
 	Reach func(ctx context.Context) (Manager, error)
-	// Named are the only namespaces to show; none for all that Namespaces returns, or for the whole fleet
-	// where the user may read that.
+	// Named are the only namespaces to show. With none, the dashboard shows the whole fleet, or the
+	// namespaces that Namespaces returns where the user may not read all.
 	Named []string
-	// Namespaces returns the namespaces that the user may read, and sentences about those that may not be.
+	// Namespaces returns the namespaces that the user may read, and a sentence about each of the
+	// others.
 	Namespaces func(ctx context.Context) (names, refused []string, err error)
-	// Past is what was before the manager began to remember; nil where no store is known.
+	// Past supplies the time before the manager began to remember; nil without a store.
 	Past  *Past
 	Clock clock.WithTicker // the real one where it is nil
 	Rand  *rand.Rand       // of the backoff; owned by Run
 }
 
-// Live shows what a manager decides, while it decides. It asks with the rights of its user, and connects
-// again by itself when the manager restarts or another one leads.
+// Live shows what a manager decides, while it decides. It reads with the rights of its user, and
+// reconnects by itself when the manager restarts or another one leads.
 type Live struct {
 	options LiveOptions
 	board   *Board
 
-	scope scope // of Run
+	scope scope // used by Run only
 
 	mu      sync.Mutex
 	manager Manager // nil while there is none
@@ -90,13 +92,13 @@ type Live struct {
 	cached  map[string]json.RawMessage // answers of the manager since the last cycle, by path
 }
 
-// scope is which namespaces are asked for one by one, since the user may not read all.
+// scope is the namespaces that are read one by one, because the user may not read all.
 type scope struct {
-	until          time.Time // when it is looked for anew
+	until          time.Time // when it expires
 	names, refused []string
 }
 
-// scopeFor is how long a scope counts.
+// scopeFor is how long a scope is used.
 const scopeFor = 5 * time.Minute
 
 var _ Source = (*Live)(nil)
@@ -148,7 +150,7 @@ func (l *Live) Run(ctx context.Context) error {
 	return nil //nolint:nilerr // the end was asked for
 }
 
-// lostSince says that the manager does not answer.
+// lostSince returns the trouble that the manager does not answer.
 func (l *Live) lostSince(at time.Time, fault string) string {
 	text := fmt.Sprintf("the manager does not answer since %s (%s); the dashboard tries again", at.UTC().Format(time.RFC3339), fault)
 	if last, ok := l.last(); ok {
@@ -157,8 +159,8 @@ func (l *Live) lostSince(at time.Time, fault string) string {
 	return text
 }
 
-// session connects to a manager and asks it until it no longer answers, or another process answers in its place. It
-// reports whether it ever did, and the fault, "" for none.
+// session connects to a manager and reads from it until it no longer answers, or another process
+// answers in its place. It reports whether the manager ever answered, and the fault, "" for none.
 func (l *Live) session(ctx context.Context) (polled bool, fault string) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -174,7 +176,8 @@ func (l *Live) session(ctx context.Context) (polled bool, fault string) {
 		if err != nil {
 			return polled, err.Error()
 		}
-		// The address of a pod that ended may be that of another one by now, which the forwarded port then leads to.
+		// Another pod may have taken the address of one that ended. The forwarded port then leads
+		// to it.
 		if polled && processOf(fleet.Cycle) != process {
 			return polled, ""
 		}
@@ -188,13 +191,13 @@ func (l *Live) session(ctx context.Context) (polled bool, fault string) {
 	}
 }
 
-// processOf returns the part of the ID of a cycle that is of the process that ran it.
+// processOf returns the part of a cycle's ID that identifies the process that ran it.
 func processOf(id scaling.CycleID) string {
 	process, _, _ := strings.Cut(string(id), "-")
 	return process
 }
 
-// pause waits.
+// pause waits for d, or returns an error when ctx ends.
 func (l *Live) pause(ctx context.Context, d time.Duration) error {
 	timer := l.options.Clock.NewTimer(d)
 	defer timer.Stop()
@@ -206,14 +209,14 @@ func (l *Live) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// connect sets the manager that the pages' questions go to.
+// connect sets the manager that answers the pages' questions.
 func (l *Live) connect(m Manager) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.manager = m
 }
 
-// show makes a fleet the present one.
+// show makes a fleet the current one.
 func (l *Live) show(fleet history.Fleet, name string) {
 	l.mu.Lock()
 	news := !l.seen || fleet.Cycle != l.fleet.Cycle || !slices.Equal(fleet.Refused, l.fleet.Refused)
@@ -229,7 +232,7 @@ func (l *Live) show(fleet history.Fleet, name string) {
 	l.board.Say(l.late(fleet))
 }
 
-// late says that the manager answers and decides nothing, "" where it does.
+// late returns the trouble that the manager answers but runs no cycle, "" for none.
 func (l *Live) late(f history.Fleet) string {
 	interval := time.Duration(f.Interval * float64(time.Second))
 	if interval <= 0 || f.At.IsZero() || l.options.Clock.Since(f.At.Time) <= lateIntervals*interval {
@@ -238,7 +241,7 @@ func (l *Live) late(f history.Fleet) string {
 	return fmt.Sprintf("the manager answers, and its last cycle is of %s: cycles are planned every %s", f.At.UTC().Format(time.RFC3339), interval)
 }
 
-// last returns the fleet that was read last.
+// last returns the last fleet, and false if there is none yet.
 func (l *Live) last() (history.Fleet, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -256,7 +259,7 @@ func (l *Live) Fleet(context.Context) (history.Fleet, error) {
 	return fleet, nil
 }
 
-// get asks the manager, once for each path and cycle.
+// get reads a path from the manager, once per cycle.
 func (l *Live) get(ctx context.Context, path string, into any) error {
 	l.mu.Lock()
 	m, kept := l.manager, l.cached[path]
@@ -277,7 +280,7 @@ func (l *Live) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// mostCached bounds the kept answers, and mostCachedBytes their length in all.
+// mostCached bounds the number of kept answers, and mostCachedBytes their total length.
 const (
 	mostCached      = 64
 	mostCachedBytes = 64 << 20
@@ -300,7 +303,7 @@ func (l *Live) keep(m Manager, path string, text json.RawMessage) {
 	l.cached[path] = text
 }
 
-// answered returns the error of a manager that answered, as one of ours.
+// answered converts an error answer of a manager to a *RefusalError, if it has such a status.
 func answered(err error) error {
 	var of interface{ StatusCode() int }
 	if !errors.As(err, &of) {
@@ -321,7 +324,8 @@ const (
 	decisionsPath = "/debug/decisions"
 )
 
-// Model implements Source. Who may not read a model of the manager sees nothing of it from the store, either.
+// Model implements Source. A user who may not read a model of the manager does not see it from the
+// store, either.
 func (l *Live) Model(ctx context.Context, of scaling.ModelKey, from, to time.Time) (history.ModelHistory, error) {
 	out, err := l.remembered(ctx, of, from, to)
 	if err != nil || l.options.Past == nil {
@@ -330,7 +334,7 @@ func (l *Live) Model(ctx context.Context, of scaling.ModelKey, from, to time.Tim
 	return l.options.Past.before(ctx, out, of, from), nil
 }
 
-// remembered returns what the manager remembers of a model.
+// remembered returns the manager's history of a model.
 func (l *Live) remembered(ctx context.Context, of scaling.ModelKey, from, to time.Time) (history.ModelHistory, error) {
 	var out history.ModelHistory
 	q := span(of, from, to)
@@ -397,7 +401,7 @@ func keptPath(of scaling.VariantKey, id scaling.CycleID) string {
 	return historyPath + "/" + url.PathEscape(of.Namespace) + "/" + url.PathEscape(of.Name) + "/cycle?" + url.Values{"cycle": {string(id)}}.Encode()
 }
 
-// change returns what the history says of the decision of a cycle, the zero value where it says nothing.
+// change returns the change that a cycle decided, by the history; the zero value if there is none.
 func (l *Live) change(ctx context.Context, model scaling.ModelKey, of scaling.VariantKey, id scaling.CycleID) (history.Change, error) {
 	m, err := l.remembered(ctx, model, time.Time{}, time.Time{})
 	if err != nil {
@@ -427,8 +431,8 @@ func (d *Decided) decode(text []byte, id scaling.CycleID) {
 	}
 }
 
-// explain explains the decision for a variant by the cycle that was kept. The plan of the record counts
-// where this program decides otherwise.
+// explain explains the decision for a variant by the kept cycle. The recorded plan wins where this
+// program decides otherwise.
 func (d *Decided) explain(of scaling.VariantKey) {
 	if !d.Kept {
 		return
@@ -460,13 +464,13 @@ func (l *Live) Cycles(ctx context.Context, of scaling.ModelKey) (Cycles, error) 
 	out.Refs = out.Refs[max(0, len(out.Refs)-mostKeptCycles):]
 	out.Says = fmt.Sprintf("The manager keeps the inputs of cycles that changed a number of replicas, of this model %d, and of the last cycle", len(out.Refs))
 	fleet, _ := l.last()
-	if all := m.Model.Variants; len(all) > 0 { // the cycle is that of all of them
+	if all := m.Model.Variants; len(all) > 0 { // all variants share the cycle
 		out.Refs = append(out.Refs, CycleRef{At: fleet.At.Time, Of: scaling.VariantKey{Namespace: all[0].Namespace, Name: all[0].Name}})
 	}
 	return out, nil
 }
 
-// readKept reads a kept cycle from the manager, the last one where ref has no name.
+// readKept reads a kept cycle from the manager, the last one where ref has no ID.
 func (l *Live) readKept(ctx context.Context, ref CycleRef) (record.Cycle, error) {
 	l.mu.Lock()
 	m := l.manager

@@ -13,8 +13,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
 )
 
-// ask asks for the fleet: for the whole of it, or where the user may not read that, for each namespace
-// that the user may read.
+// ask reads the whole fleet. Where the user may not read that, it reads each namespace that the
+// user may read.
 func (l *Live) ask(ctx context.Context, m Manager) (history.Fleet, error) {
 	if len(l.options.Named) > 0 {
 		return l.askEach(ctx, m, scope{names: l.options.Named})
@@ -36,7 +36,7 @@ func (l *Live) ask(ctx context.Context, m Manager) (history.Fleet, error) {
 	return l.askEach(ctx, m, l.scope)
 }
 
-// askEach asks for the fleet of each namespace of a scope.
+// askEach reads the fleet of each namespace of a scope.
 func (l *Live) askEach(ctx context.Context, m Manager, of scope) (history.Fleet, error) {
 	names, notes := of.names, append([]string{}, of.refused...)
 	out := history.Fleet{Models: []history.Model{}, Refused: notes}
@@ -68,7 +68,7 @@ func (l *Live) askEach(ctx context.Context, m Manager, of scope) (history.Fleet,
 	return out, nil
 }
 
-// getFleet asks for a fleet.
+// getFleet reads a fleet.
 func getFleet(ctx context.Context, m Manager, path string, into *history.Fleet) error {
 	err := m.Get(ctx, path, into)
 	if hasStatus(err, http.StatusNotFound) {
@@ -77,10 +77,10 @@ func getFleet(ctx context.Context, m Manager, path string, into *history.Fleet) 
 	return err
 }
 
-// forbidden reports whether the manager refused a question for want of rights.
+// forbidden reports whether the manager refused a question because the user lacks the right.
 func forbidden(err error) bool { return hasStatus(err, http.StatusForbidden) }
 
-// hasStatus reports whether an error is an answer of the manager with that status.
+// hasStatus reports whether an error is an answer of the manager with this status.
 func hasStatus(err error, status int) bool {
 	var of interface{ StatusCode() int }
 	return errors.As(err, &of) && of.StatusCode() == status

@@ -26,10 +26,10 @@ const (
 	perHour   = "cost/hour"
 )
 
-// stateFresh is the state of what is configured, counted or computed in the cycle.
+// stateFresh is the state of configured, counted and computed numbers.
 var stateFresh = scaling.Fresh.String()
 
-// since returns the age of what was known at a time, when a cycle decided; unknown for the zero time.
+// since returns the age of a value of a time when a cycle decided; unknown for the zero time.
 func since(at, decided time.Time) history.Number {
 	if at.IsZero() {
 		return history.Unknown()
@@ -37,7 +37,7 @@ func since(at, decided time.Time) history.Number {
 	return history.Number(max(0, decided.Sub(at)).Seconds())
 }
 
-// reading shows a reading.
+// reading returns a measured number.
 func reading(name, unit, how string, r scaling.Reading, age history.Number) Number {
 	n := Number{Name: name, Value: history.Unknown(), Unit: unit, How: how, Age: age, State: r.State.String()}
 	if r.State >= scaling.Stale {
@@ -46,12 +46,12 @@ func reading(name, unit, how string, r scaling.Reading, age history.Number) Numb
 	return n
 }
 
-// computed shows what the cycle worked out itself.
+// computed returns a number that the cycle computed.
 func computed(name, unit, how string, v float64) Number {
 	return Number{Name: name, Value: history.Number(v), Unit: unit, How: how, Age: 0, State: stateFresh}
 }
 
-// inputs are what was measured of the model and of the replicas of the variant.
+// inputs returns the measurements of the model and of the replicas of the variant.
 func inputs(e explain.Explanation) []Number {
 	s, l := e.Snapshot, e.Snapshot.Load
 	from := "read from " + string(cmp.Or(s.Backend, scaling.BackendPrometheus))
@@ -87,7 +87,7 @@ func inputs(e explain.Explanation) []Number {
 	return out
 }
 
-// analyses are what the analyzers made of it.
+// analyses returns the results of the analyzer.
 func analyses(e explain.Explanation) []Number {
 	a := e.Analysis
 	if a.Analyzer == "" {
@@ -117,7 +117,7 @@ func analyses(e explain.Explanation) []Number {
 	return out
 }
 
-// plans are what the optimizer began and ended with.
+// plans returns the numbers before and after the optimizer, and the costs.
 func plans(e explain.Explanation) []Number {
 	if !e.Decided {
 		return nil
@@ -136,7 +136,7 @@ func plans(e explain.Explanation) []Number {
 	)
 }
 
-// constraints are the limits of the decision.
+// constraints returns the limits of the decision.
 func constraints(e explain.Explanation, c record.Cycle) []Number {
 	b := e.Variant.Bounds
 	out := []Number{computed("least replicas", replicas, "configured (minReplicas)", float64(b.Min))}
@@ -173,7 +173,7 @@ func constraints(e explain.Explanation, c record.Cycle) []Number {
 	return out
 }
 
-// carried are the replicas of the target.
+// carried returns the replicas of the target.
 func carried(e explain.Explanation) []Number {
 	r := e.Variant.Replicas
 	if !r.Observed {

@@ -9,11 +9,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// mostPartRows bounds the kept cycles, in variants and replicas: about 1 KiB each.
+// mostPartRows bounds the kept cycles, in variants and replicas of about 1 KiB each.
 const mostPartRows = 128 << 10
 
-// parts keeps the cycles of the model that a what-if was asked for last, so that each move of a slider does
-// not read them again. It is safe for concurrent use.
+// parts keeps the cycles of the model of the last what-if, so that a move of a slider does not read
+// them again. It is safe for concurrent use.
 type parts struct {
 	mu   sync.Mutex
 	of   scaling.ModelKey

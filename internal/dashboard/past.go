@@ -16,20 +16,21 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Bounds of what is asked of a store.
+// Limits of the questions to a store.
 const (
 	storeLimit    = 15 * time.Second // for an answer
-	storePause    = 30 * time.Second // until a question that failed is asked again
-	storeWait     = 2 * time.Second  // of a page for an answer, which is told of later
+	storePause    = 30 * time.Second // until a failed question is repeated
+	storeWait     = 2 * time.Second  // of a page for an answer; a later answer is announced
 	storeAtOnce   = 2                // questions
 	mostStretches = 64               // answers that are kept
-	mostRows      = 400              // of an answer for a model of few variants
-	fewestRows    = 60               // of one of many
-	mostValues    = 400_000          // of an answer where that leaves fewestRows
+	mostRows      = 400              // of an answer for a model with few variants
+	fewestRows    = 60               // of an answer for one with many
+	mostValues    = 400_000          // of an answer; fewestRows may exceed it
 )
 
-// Past reads from a store what a model was like before the manager that answers began to remember. One
-// question is asked for each model and time that a page shows; answers are kept. It is safe for concurrent use.
+// Past reads from a store the time before the memory of the manager that answers. It asks one
+// question for each model and time that a page shows, and keeps the answers. It is safe for
+// concurrent use.
 type Past struct {
 	store query.Store
 	name  string
@@ -37,11 +38,11 @@ type Past struct {
 	turn  chan struct{}
 
 	mu   sync.Mutex
-	kept []*stretch // the one that was used last is the last
-	told func()     // called when an answer comes after a page went on without it
+	kept []*stretch // the last used one is the last
+	told func()     // called when an answer comes after a page stopped waiting
 }
 
-// NewPast returns a Past of a store, which the pages call by name.
+// NewPast returns a Past of a store, which the pages show by name.
 func NewPast(s query.Store, name string, c clock.WithTicker) *Past {
 	if c == nil {
 		c = clock.RealClock{}
@@ -49,7 +50,7 @@ func NewPast(s query.Store, name string, c clock.WithTicker) *Past {
 	return &Past{store: s, name: name, clock: c, turn: make(chan struct{}, storeAtOnce), told: func() {}}
 }
 
-// stretch is a model over a time, in steps. Once done is closed, rows and err may be read.
+// stretch is a model over a time, in steps. rows and err may be read once done is closed.
 type stretch struct {
 	model       scaling.ModelKey
 	step        time.Duration
@@ -58,7 +59,7 @@ type stretch struct {
 	rows        storedRows
 	err         error
 	ended       time.Time // when the answer came
-	awaited     bool      // a page went on without it
+	awaited     bool      // a page stopped waiting for it
 }
 
 // covers reports whether s answers a question.
@@ -66,8 +67,8 @@ func (s *stretch) covers(of scaling.ModelKey, step time.Duration, from, until ti
 	return s.model == of && s.step == step && !from.Before(s.from) && !until.After(s.until)
 }
 
-// before adds to what a manager remembers of a model what the store knows of the time before, from an
-// instant on.
+// before adds to the manager's history of a model the rows of the store before it, from an instant
+// on.
 func (p *Past) before(ctx context.Context, h history.ModelHistory, of scaling.ModelKey, from time.Time) history.ModelHistory {
 	until := h.To.Time
 	if begins := h.Begins.Time; !begins.IsZero() && begins.Before(until) {
@@ -78,7 +79,7 @@ func (p *Past) before(ctx context.Context, h history.ModelHistory, of scaling.Mo
 	}
 	step := stepOf(h.To.Sub(from), len(h.Variants))
 	h.Before = history.Before{Source: p.name, Step: step.Seconds()}
-	// The last of the rows is the one before until: a later leader may have the time on.
+	// The last row is the one before until: a later leader may have the time after it.
 	s := p.ask(of, step, from.Truncate(step), until) //nolint:contextcheck // others may wait for the same answer
 	timer := p.clock.NewTimer(storeWait)
 	defer timer.Stop()
@@ -92,7 +93,7 @@ func (p *Past) before(ctx context.Context, h history.ModelHistory, of scaling.Mo
 	return p.with(s, h, from, until)
 }
 
-// late returns h with a note that the store has not answered, unless it did by now.
+// late returns h marked as pending, unless the store has answered by now.
 func (p *Past) late(s *stretch, h history.ModelHistory, from, until time.Time) history.ModelHistory {
 	p.mu.Lock()
 	s.awaited = s.ended.IsZero()
@@ -104,7 +105,7 @@ func (p *Past) late(s *stretch, h history.ModelHistory, from, until time.Time) h
 	return h
 }
 
-// with returns h with the rows of a stretch that is done.
+// with returns h with the rows of a stretch that is done, or with its error.
 func (p *Past) with(s *stretch, h history.ModelHistory, from, until time.Time) history.ModelHistory {
 	if s.err != nil {
 		h.Before.Trouble = s.err.Error()
@@ -113,7 +114,7 @@ func (p *Past) with(s *stretch, h history.ModelHistory, from, until time.Time) h
 	return s.rows.before(h, s.model, from, until)
 }
 
-// ask returns the stretch that answers a question, which it begins to read where none is kept.
+// ask returns the stretch that answers a question, and starts to read it where none is kept.
 func (p *Past) ask(of scaling.ModelKey, step time.Duration, from, until time.Time) *stretch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,13 +135,14 @@ func (p *Past) ask(of scaling.ModelKey, step time.Duration, from, until time.Tim
 	return s
 }
 
-// read reads a stretch, and tells of it where a page went on without it.
+// read reads a stretch, and announces it if a page stopped waiting for it.
 func (p *Past) read(s *stretch) {
 	p.turn <- struct{}{}
 	defer func() { <-p.turn }()
 	ctx, stop := context.WithTimeout(context.Background(), storeLimit)
 	defer stop()
-	// The first step before from is read too: whether a range begins with its first instant is a matter of the version.
+	// It also reads the step before from: whether a range includes its first instant depends on the
+	// store's version.
 	series, err := p.store.Range(ctx, storedOf(s.model), s.from.Add(-s.step), s.until.Truncate(s.step), s.step)
 	rows := rowsOf(series, s.from, s.until, s.step)
 	p.mu.Lock()
@@ -153,14 +155,14 @@ func (p *Past) read(s *stretch) {
 	}
 }
 
-// tell has f called when an answer comes after a page went on without it.
+// tell sets f as the function to call when an answer comes after a page stopped waiting.
 func (p *Past) tell(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.told = f
 }
 
-// stepOf returns how far apart the rows of a time are: so far that there are not too many of so many variants.
+// stepOf returns the time between the rows of a span of time. More variants get fewer rows.
 func stepOf(width time.Duration, variants int) time.Duration {
 	rows := max(fewestRows, min(mostRows, mostValues/(len(storedMetrics)*max(1, variants))))
 	for _, step := range []time.Duration{
@@ -175,7 +177,7 @@ func stepOf(width time.Duration, variants int) time.Duration {
 	return max(day, (width/time.Duration(rows)).Truncate(day)+day)
 }
 
-// before adds rows to h, those from an instant until another.
+// before prepends to h the rows from one instant until another.
 func (r storedRows) before(h history.ModelHistory, of scaling.ModelKey, from, until time.Time) history.ModelHistory {
 	a, _ := slices.BinarySearchFunc(r.t, from, time.Time.Compare)
 	b, _ := slices.BinarySearchFunc(r.t, until, time.Time.Compare)
@@ -205,8 +207,8 @@ func (r storedRows) before(h history.ModelHistory, of scaling.ModelKey, from, un
 	return h
 }
 
-// variantsBefore adds the rows a to b to variants, of which the manager has own rows, and the variants that
-// only the store knows.
+// variantsBefore prepends the rows a to b to variants, of which the manager has own rows, and adds
+// the variants that only the store has.
 func (r storedRows) variantsBefore(variants []history.VariantHistory, of scaling.ModelKey, a, b, own int) []history.VariantHistory {
 	out, found := make([]history.VariantHistory, 0, len(variants)), map[string]bool{}
 	unknown, none := slices.Repeat(history.Column{math.NaN()}, b-a), make(history.Column, b-a)
@@ -228,7 +230,7 @@ func (r storedRows) variantsBefore(variants []history.VariantHistory, of scaling
 		if found[label] || !anyKnown(s.desired[a:b]) {
 			continue
 		}
-		ended := make(history.Column, own) // the manager has not seen it: it ended before
+		ended := make(history.Column, own) // the manager has not seen it, so it ended before
 		add(history.VariantHistory{Namespace: of.Namespace, Name: label, Desired: ended, Current: ended, Ready: ended, Serving: ended, Draining: ended}, s)
 	}
 	slices.SortFunc(out, func(a, b history.VariantHistory) int { return cmp.Compare(a.Name, b.Name) })

@@ -20,14 +20,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// recordSpan is for how long a record is kept in memory as history: the longest time that there is.
+// recordSpan is the longest time that the history of a record may cover.
 const recordSpan = 5 * 365 * 24 * time.Hour
 
-// readAnnounced is how often the pages learn how far a file is read.
+// readAnnounced is how often the pages learn the progress of reading.
 const readAnnounced = 500 * time.Millisecond
 
-// Recorded shows files of recorded cycles. The history of all cycles is in memory, within its bound; a
-// cycle that is asked for is read again.
+// Recorded shows files of recorded cycles. The history of all cycles is in memory, within its
+// bound. The cycle of a question is read from its file again.
 type Recorded struct {
 	files   []string
 	board   *Board
@@ -35,7 +35,7 @@ type Recorded struct {
 	history *history.History
 
 	mu       sync.Mutex
-	cycles   []recordedCycle // in the order of time
+	cycles   []recordedCycle // in order of time
 	byID     map[scaling.CycleID]int
 	done     bool
 	troubles []string // lines that could not be read
@@ -44,7 +44,7 @@ type Recorded struct {
 
 var _ Source = (*Recorded)(nil)
 
-// recordedCycle is where a cycle is.
+// recordedCycle is the place of a cycle.
 type recordedCycle struct {
 	at     time.Time
 	id     scaling.CycleID
@@ -57,8 +57,8 @@ type recordedCycle struct {
 // mostTroubles bounds the unreadable lines that are named.
 const mostTroubles = 3
 
-// NewRecorded returns the cycles of files, the oldest file first. now is the clock, for how often progress
-// is told.
+// NewRecorded returns a Recorded of files, the oldest file first. now is the clock that limits how
+// often progress is announced.
 func NewRecorded(files []string, now func() time.Time) *Recorded {
 	return &Recorded{
 		files: files, board: NewBoard(), now: now, byID: map[scaling.CycleID]int{},
@@ -69,7 +69,8 @@ func NewRecorded(files []string, now func() time.Time) *Recorded {
 // Board implements Source.
 func (r *Recorded) Board() *Board { return r.board }
 
-// Run implements Source. It returns an error where a file cannot be opened or no file holds a cycle.
+// Run implements Source. It returns an error where a file cannot be opened or no file holds a
+// cycle.
 func (r *Recorded) Run(ctx context.Context) error {
 	told := r.now()
 	for i, name := range r.files {
@@ -89,7 +90,7 @@ func (r *Recorded) Run(ctx context.Context) error {
 	return nil
 }
 
-// read reads one file to its end, or up to where it cannot be read further.
+// read reads one file to its end, or up to the first error that is not one of a line.
 func (r *Recorded) read(ctx context.Context, at int, name string, told *time.Time) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -123,8 +124,9 @@ type decidedLine struct {
 	err      error
 }
 
-// decided reads the lines of a file in their order, each from a channel of its own: cycles of large fleets
-// are decoded and decided on several processors. It ends with the file, its first error that is not of a line, or ctx.
+// decided reads the lines of a file in order, each from its own channel: cycles of large fleets are
+// decoded and decided on several processors. It ends with the file, with the first error that is
+// not one of a line, or with ctx.
 func decided(ctx context.Context, file io.Reader) iter.Seq[<-chan decidedLine] {
 	return func(yield func(<-chan decidedLine) bool) {
 		ctx, stop := context.WithCancel(ctx)
@@ -171,7 +173,7 @@ func decideLine(line record.Line) decidedLine {
 	return decidedLine{where: where, cycle: c, analyses: verdict.Analyses}
 }
 
-// add adds a cycle, and reports whether it is later than the last.
+// add adds a cycle unless it is earlier than the last, and reports whether it did.
 func (r *Recorded) add(one decidedLine) bool {
 	r.mu.Lock()
 	late := len(r.cycles) > 0 && one.where.at.Before(r.cycles[len(r.cycles)-1].at)
@@ -186,7 +188,7 @@ func (r *Recorded) add(one decidedLine) bool {
 	return !late
 }
 
-// unreadable notes what could not be read of a file.
+// unreadable notes a line that could not be read.
 func (r *Recorded) unreadable(name string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -197,13 +199,13 @@ func (r *Recorded) unreadable(name string, err error) {
 	r.troubles = append(r.troubles, fmt.Sprintf("%s: %v", name, err))
 }
 
-// announce tells the pages of what was read.
+// announce tells the pages of the progress.
 func (r *Recorded) announce() {
 	r.board.Say(r.trouble())
 	r.board.Cycle()
 }
 
-// trouble says how far the files are read, and what could not be.
+// trouble returns how far the files are read, and what could not be read.
 func (r *Recorded) trouble() string {
 	r.mu.Lock()
 	reading, n := !r.done, len(r.cycles)
@@ -214,7 +216,7 @@ func (r *Recorded) trouble() string {
 	return strings.TrimPrefix(r.about("; "), "; ")
 }
 
-// about says which lines could not be read, with a separator before each.
+// about returns the lines that could not be read, each after a separator.
 func (r *Recorded) about(separator string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

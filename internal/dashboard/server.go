@@ -15,9 +15,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// How long answers may take, and how large questions may be.
+// Limits of the time of answers, and of the time and size of questions.
 const (
-	readLimit     = 30 * time.Second // for what a source reads
+	readLimit     = 30 * time.Second // for the source
 	whatifLimit   = 30 * time.Second
 	whyLimit      = 30 * time.Second
 	bodyLimit     = 10 * time.Second // for the body of a question to arrive
@@ -34,11 +34,11 @@ type Options struct {
 	Port string
 	// Clock is for heartbeats and limits; the real one where it is nil.
 	Clock clock.WithTicker
-	// Warn tells the user in one sentence what is suspicious; nil for not.
+	// Warn tells the user something suspicious in one sentence; nil for no warnings.
 	Warn func(string)
 }
 
-// Server answers the pages. It is safe for concurrent use.
+// Server serves the pages and their questions. It is safe for concurrent use.
 type Server struct {
 	source Source
 	clock  clock.WithTicker
@@ -67,22 +67,23 @@ func New(o Options) *Server {
 	return s
 }
 
-// Token returns what opens the dashboard once, as the parameter token of /.
+// Token returns the token of the one-time link, the parameter token of /.
 func (s *Server) Token() string { return s.token }
 
-// HTTP returns the server of a handler with its limits of time and size, for requests whose contexts end with ctx.
+// HTTP returns an HTTP server with limits of time and size. The contexts of its requests end with
+// ctx.
 func (s *Server) HTTP(ctx context.Context) *http.Server {
 	return &http.Server{
 		Handler: s.Handler(), MaxHeaderBytes: longestHeader,
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
-		// A ReadTimeout would end the streams of events; those who send a body have bodyLimit. The streams
-		// extend the time to write.
+		// A ReadTimeout would end the streams of events; bodies have bodyLimit. The streams extend
+		// the write deadline.
 		WriteTimeout: readLimit + whyLimit + writePatience,
 		BaseContext:  baseContext(ctx),
 	}
 }
 
-// Handler returns what answers all paths.
+// Handler returns the handler of all paths.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page("index.html"))
@@ -102,8 +103,8 @@ func (s *Server) Handler() http.Handler {
 	return s.guard.protect(mux)
 }
 
-// within gives a handler so long, and its error to the client. That there is no answer yet is no failure, which a
-// browser would write in its console.
+// within limits the time of a handler, and sends its error to the client. That there is no answer
+// yet is not sent as a failure, which browsers would log in their console.
 func within(limit time.Duration, answer func(ctx context.Context, w http.ResponseWriter, r *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, stop := context.WithTimeout(r.Context(), limit)
@@ -121,7 +122,7 @@ func within(limit time.Duration, answer func(ctx context.Context, w http.Respons
 	}
 }
 
-// page serves one file of the pages, and no folder.
+// page serves one file of the pages, but no folder.
 func (s *Server) page(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if info, err := fs.Stat(s.pages, name); err != nil || !info.Mode().IsRegular() {
@@ -159,7 +160,7 @@ func (s *Server) replicas(ctx context.Context, _ http.ResponseWriter, r *http.Re
 	return s.source.Replicas(ctx, of, from, to)
 }
 
-// asked returns the model and the time of a question.
+// asked returns the model and the time in the parameters of a question.
 func asked(r *http.Request) (of scaling.ModelKey, from, to time.Time, err error) {
 	q := r.URL.Query()
 	of = scaling.ModelKey{Namespace: q.Get("namespace"), ID: q.Get("model")}
@@ -181,7 +182,7 @@ func asked(r *http.Request) (of scaling.ModelKey, from, to time.Time, err error)
 // latestInstant is the end of the year 9999, in Unix seconds.
 const latestInstant = 253402300799
 
-// instant reads Unix seconds, the zero time where there are none.
+// instant parses Unix seconds; the zero time for "".
 func instant(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -193,7 +194,7 @@ func instant(name, text string) (time.Time, error) {
 	return time.UnixMilli(int64(math.Round(1000 * seconds))).UTC(), nil
 }
 
-// refused is a question that is not well formed.
+// refused returns the error of a malformed question.
 func refused(sentence string) error { return &RefusalError{http.StatusBadRequest, sentence} }
 
 func fail(w http.ResponseWriter, status int, sentence string) {
@@ -203,7 +204,7 @@ func fail(w http.ResponseWriter, status int, sentence string) {
 	send(w, status, map[string]string{"error": sentence})
 }
 
-// send answers with JSON. Text in it cannot end a script or begin a tag: <, > and & are escaped.
+// send answers with JSON. It escapes <, > and &, so that text cannot end a script or begin a tag.
 func send(w http.ResponseWriter, status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {

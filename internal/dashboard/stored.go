@@ -19,34 +19,35 @@ var storedMetrics = []string{
 	metrics.MeasuredITL,
 }
 
-// renamedNamespace is what a scrape with honor_labels: false calls the label namespace.
+// renamedNamespace is the name that a scrape with honor_labels: false gives the label namespace.
 const renamedNamespace = "exported_namespace"
 
-// storedOf is the PromQL expression of what a store knows of the variants of a model: one series of each
-// metric and variant, whichever manager exported it.
+// storedOf returns the PromQL expression for the variants of a model: one series of each metric and
+// variant, from any manager.
 func storedOf(of scaling.ModelKey) string {
 	names, model, namespace := strings.Join(storedMetrics, "|"), strconv.Quote(metrics.Label(of.ID)), strconv.Quote(metrics.Label(of.Namespace))
 	one := func(where string) string {
-		// and keeps the name of the metric, which a join by multiplication loses.
+		// The operator and keeps the name of the metric, which a join by multiplication loses.
 		return fmt.Sprintf(`max by (__name__, variant_name, %s) ({__name__=~"%s", state=~"|ready", quantity=~"|arrival_rate", %s}`+
 			` and on (namespace, %s, variant_name) %s{model_name=%s, %s})`, renamedNamespace, names, where, renamedNamespace, metrics.VariantInfo, model, where)
 	}
-	// The two differ in a label, since or takes two series for one where they differ in the name alone.
+	// The two sides differ in a label: the operator or takes series that differ only in the name
+	// for one.
 	return one(renamedNamespace+"="+namespace) + " or " + one(renamedNamespace+`="", namespace=`+namespace)
 }
 
-// labelOf is how a metric calls a variant.
+// labelOf returns the name of a variant in a metric.
 func labelOf(name string) string { return metrics.Label(name) }
 
-// storedRows are what a store knows of a model, in rows that are a step apart.
+// storedRows are the rows of a model in a store, one step apart.
 type storedRows struct {
 	t               []time.Time
 	load, itl, cost history.Column
 	variants        map[string]*storedVariant // by label
 }
 
-// storedVariant is one variant of them. It has no replicas in rows in which other variants have a decision
-// and it has none: it did not exist.
+// storedVariant is one variant of them. It did not exist, and has no replicas, in rows in which
+// only other variants have a decision.
 type storedVariant struct {
 	desired, current, ready history.Column
 	advised, price, rate    history.Column // of one replica and hour; requests/s of the model
@@ -94,7 +95,7 @@ func rowsOf(series []query.Curve, from, until time.Time, step time.Duration) sto
 	return out
 }
 
-// column returns where the values of a metric belong.
+// column returns the column for the values of a metric, nil for an unknown metric.
 func (v *storedVariant) column(metric string) history.Column {
 	return map[string]history.Column{
 		metrics.DesiredReplicas: v.desired, metrics.AdvisedReplicas: v.advised, metrics.CurrentReplicas: v.current, metrics.Replicas: v.ready,
@@ -102,8 +103,8 @@ func (v *storedVariant) column(metric string) history.Column {
 	}[metric]
 }
 
-// sum fills row i of what is of the model: the load, which is the same for each variant, the ITL, weighted by
-// the Ready replicas, and the cost of the current ones.
+// sum fills row i of the model's columns: the load, which is the same for each variant; the ITL,
+// weighted by the Ready replicas; and the cost of the current replicas.
 func (r *storedRows) sum(i int) {
 	decided := false
 	for _, v := range r.variants {

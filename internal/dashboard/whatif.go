@@ -21,10 +21,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// mostDecided bounds the cycles of one what-if. Of more, every second, third... is decided.
+// mostDecided bounds the cycles of one what-if. Of more cycles, every second, third... is decided.
 const mostDecided = 1000
 
-// Settings are what a what-if changes of each cycle; what is nil stays as it was.
+// Settings are the changes of a what-if to each cycle; nil keeps a value.
 type Settings struct {
 	Namespace  string             `json:"namespace"`
 	Model      string             `json:"model"`
@@ -41,23 +41,23 @@ type WhatIf struct {
 	T   []history.Time `json:"t"`
 	Old Course         `json:"old"`
 	New Course         `json:"new"`
-	// CostOld and CostNew are what the decisions cost over Hours.
+	// CostOld and CostNew are the cost of the decisions over Hours.
 	CostOld       float64 `json:"costOld"`
 	CostNew       float64 `json:"costNew"`
 	Hours         float64 `json:"hours"`
-	CyclesChanged int     `json:"cyclesChanged"` // in which another number was decided
+	CyclesChanged int     `json:"cyclesChanged"` // with another decided number
 	Cycles        int     `json:"cycles"`        // that were decided
-	Says          string  `json:"says"`          // what is assumed
-	Refused       string  `json:"refused"`       // always "": what is refused is an error
+	Says          string  `json:"says"`          // the assumptions
+	Refused       string  `json:"refused"`       // always "": a refusal is an error
 }
 
-// Course is what was decided along the times of a WhatIf.
+// Course is the decisions at the times of a WhatIf.
 type Course struct {
 	Cost     history.Column  `json:"cost"` // per hour, of all variants
 	Variants []VariantCourse `json:"variants"`
 }
 
-// VariantCourse is what was decided for one variant.
+// VariantCourse is the decisions for one variant.
 type VariantCourse struct {
 	Namespace string         `json:"namespace"`
 	Name      string         `json:"name"`
@@ -115,12 +115,12 @@ func readJSON(r *http.Request, into any) error {
 	return refused(fmt.Sprintf("the body is not as documented: %v", err))
 }
 
-// The largest values of a what-if.
+// The bounds of the values of a what-if.
 const (
 	longestObjective = 24 * 60 * 60 * 1000 // ms
 	largestCost      = 1e9
-	shortestInterval = 1    // s, as the manager accepts them
-	longestInterval  = 3600 // s
+	shortestInterval = 1    // s, the least that the manager accepts
+	longestInterval  = 3600 // s, the most that it accepts
 	mostVariants     = 1000
 )
 
@@ -143,7 +143,7 @@ func (c Settings) check() error {
 	return nil
 }
 
-// checkVariants refuses such values of variants.
+// checkVariants refuses values of variants that no setting accepts.
 func (c Settings) checkVariants() error {
 	if len(c.Min) > mostVariants || len(c.Cost) > mostVariants {
 		return refused(fmt.Sprintf("want %d variants at most", mostVariants))
@@ -161,7 +161,7 @@ func (c Settings) checkVariants() error {
 	return nil
 }
 
-// apply returns a recorded cycle with the settings changed, and c as it was.
+// apply returns a copy of a recorded cycle with the changed settings.
 func (c Settings) apply(to record.Cycle) record.Cycle {
 	of := scaling.ModelKey{Namespace: c.Namespace, ID: c.Model}
 	to.Plan = nil
@@ -197,7 +197,8 @@ func (c Settings) apply(to record.Cycle) record.Cycle {
 	return to
 }
 
-// fits refuses a change of variants that the model does not have, or beyond their bounds, by the last cycle.
+// fits refuses a change of a variant that the last cycle does not have, one beyond its bounds, and
+// one of objectives that the cycle does not have.
 func (c Settings) fits(last record.Cycle) error {
 	of := scaling.ModelKey{Namespace: c.Namespace, ID: c.Model}
 	var variants []scaling.Variant
@@ -224,7 +225,7 @@ func (c Settings) fits(last record.Cycle) error {
 	return nil
 }
 
-// pair is one cycle, decided as it was and with the changed settings.
+// pair is one cycle, decided with the recorded and with the changed settings.
 type pair struct {
 	at       time.Time
 	interval time.Duration
@@ -233,7 +234,7 @@ type pair struct {
 	newCost  float64 // per hour
 }
 
-// decideAgain decides cycles with and without a change. It ends early with ctx, and says so.
+// decideAgain decides cycles with and without a change. It ends early with ctx, and reports that.
 func (s *Server) decideAgain(ctx context.Context, of scaling.ModelKey, from Cycles, change Settings) (any, error) {
 	step := (len(from.Refs) + mostDecided - 1) / mostDecided
 	last, err := s.parts.get(ctx, of, from, from.Refs[len(from.Refs)-1])
@@ -245,7 +246,7 @@ func (s *Server) decideAgain(ctx context.Context, of scaling.ModelKey, from Cycl
 	}
 	var pairs []pair
 	otherwise, unread, late := 0, 0, false
-	// From the last one back: where time is short, the latest cycles are there.
+	// The last cycle first: if time is short, the latest cycles are decided.
 	for i := len(from.Refs) - 1; i >= 0; i -= step {
 		c, err := s.parts.get(ctx, of, from, from.Refs[i])
 		if ctx.Err() != nil {
@@ -276,8 +277,8 @@ func (s *Server) decideAgain(ctx context.Context, of scaling.ModelKey, from Cycl
 	return out, nil
 }
 
-// decidePair decides a cycle with and without a change, and reports whether the recorded plan of the model, if there
-// is one, is what this program decides.
+// decidePair decides a cycle with and without a change. It reports whether this program decides as
+// the recorded plan of the model, if there is one.
 func decidePair(c record.Cycle, of scaling.ModelKey, change Settings) (p pair, same bool) {
 	i := slices.IndexFunc(c.Snapshots, func(s scaling.Snapshot) bool { return s.Model == of })
 	if i < 0 {
@@ -306,10 +307,11 @@ func decidePair(c record.Cycle, of scaling.ModelKey, change Settings) (p pair, s
 	return p, same
 }
 
-// gapIntervals is for how many intervals a decision stands at most where the next cycle is missing.
+// gapIntervals bounds how long a decision counts where the next cycle is missing: in intervals,
+// times the step between decided cycles.
 const gapIntervals = 3
 
-// courses lays the decided cycles out along their times, the oldest first.
+// courses arranges the decided cycles along their times, the oldest first.
 func courses(pairs []pair, sparse bool, step int) WhatIf {
 	out := WhatIf{Cycles: len(pairs)}
 	var covered time.Duration
@@ -335,7 +337,7 @@ func courses(pairs []pair, sparse bool, step int) WhatIf {
 			out.CyclesChanged++
 		}
 		if i+1 == len(pairs) {
-			break // it is not known how long the last one stood
+			break // how long the last one held is not known
 		}
 		stands := pairs[i+1].at.Sub(p.at)
 		if most := time.Duration(gapIntervals*step) * p.interval; !sparse && most > 0 {
@@ -349,7 +351,7 @@ func courses(pairs []pair, sparse bool, step int) WhatIf {
 	return out
 }
 
-// replicasOf returns the replicas decided of a variant, NaN where it was not there.
+// replicasOf returns the replicas decided of a variant, NaN where it did not exist.
 func replicasOf(decided map[scaling.VariantKey]scaling.Replicas, of scaling.VariantKey) float64 {
 	if n, ok := decided[of]; ok {
 		return float64(n)
@@ -357,7 +359,7 @@ func replicasOf(decided map[scaling.VariantKey]scaling.Replicas, of scaling.Vari
 	return math.NaN()
 }
 
-// says tells what a what-if assumes and what it left out.
+// says describes the assumptions of a what-if, and what it left out.
 func says(of scaling.ModelKey, last record.Cycle, from Cycles, change Settings, step, otherwise, unread int, late bool) string {
 	out := []string{
 		from.Says,

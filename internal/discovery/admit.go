@@ -6,8 +6,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// admit returns the objects that are within the budget of their namespace, and notes
-// those that are left out. Objects that are being deleted cost nothing.
+// admit returns the objects within the budget of their namespace, and notes in c.Left which are
+// left out. Objects that are being deleted cost nothing.
 func (c *Cluster) admit(vas []v1alpha1.VariantAutoscaling) []v1alpha1.VariantAutoscaling {
 	objects := make([]budget.Object, 0, len(vas))
 	for i := range vas {
@@ -34,8 +34,8 @@ func (c *Cluster) admit(vas []v1alpha1.VariantAutoscaling) []v1alpha1.VariantAut
 	return admitted
 }
 
-// LeftOut returns which limit of its namespace an object exceeds that is left out for
-// it, as the last Fleet saw it, and false for one that is not.
+// LeftOut returns the limit of its namespace for which the last Fleet left an object out, and false
+// for an object that it did not leave out.
 func (c *Cluster) LeftOut(key scaling.VariantKey) (budget.What, bool) {
 	left := c.left.Load()
 	if left == nil {
@@ -45,7 +45,7 @@ func (c *Cluster) LeftOut(key scaling.VariantKey) (budget.What, bool) {
 	return w, out
 }
 
-// textOf returns how long the text of an object is: what may be of any length.
+// textOf returns the bytes of the fields of an object that may have any length.
 func textOf(va *v1alpha1.VariantAutoscaling) int {
 	s := &va.Spec
 	n := len(va.Namespace) + len(va.Name) + len(s.ModelID) + len(s.VariantID) + len(s.Accelerator) + len(s.VariantCost)
@@ -78,7 +78,7 @@ func textOf(va *v1alpha1.VariantAutoscaling) int {
 	return n
 }
 
-// entryBytes is what an entry of a list takes beside its text.
+// entryBytes is the size of a list entry without its text.
 const entryBytes = 64
 
 func parmsOf(p *v1alpha1.PerfParms) int {
@@ -88,7 +88,7 @@ func parmsOf(p *v1alpha1.PerfParms) int {
 	return lengths(p.DecodeParms) + lengths(p.PrefillParms)
 }
 
-// lengths returns how long keys and values are together.
+// lengths returns the bytes of all keys and values.
 func lengths(texts map[string]string) int {
 	n := 0
 	for key, value := range texts {
@@ -97,8 +97,8 @@ func lengths(texts map[string]string) int {
 	return n
 }
 
-// batchOf returns how many requests the batch of an object's profile may hold, 0 without
-// a profile: of an older profile with several entries the largest.
+// batchOf returns the maximum batch size in an object's profile, 0 without a profile. An older
+// profile with several entries counts with its largest.
 func batchOf(spec v1alpha1.VariantAutoscalingSpec) int {
 	of := func(most *int32) int {
 		var p scaling.Profile

@@ -9,14 +9,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// claim is what a VariantAutoscaling scales. The API version is not in it: one
-// object has several.
+// claim is the target of a VariantAutoscaling, without the API version: one object has several.
 type claim struct{ namespace, kind, name string }
 
-// arbitrate returns the objects that may scale their target, sorted by key, and
-// for every object that shares its target the keys of all that do, in the order
-// in which they have a right to it. Objects that are being deleted claim
-// nothing.
+// arbitrate returns the objects that may scale their target, sorted by key, and for every object
+// that shares its target the keys of all objects with that target, first the one that may scale it.
+// Objects that are being deleted claim nothing.
 func arbitrate(vas []v1alpha1.VariantAutoscaling) ([]*v1alpha1.VariantAutoscaling, map[scaling.VariantKey][]scaling.VariantKey) {
 	byClaim := map[claim][]*v1alpha1.VariantAutoscaling{}
 	for i := range vas {
@@ -47,8 +45,7 @@ func arbitrate(vas []v1alpha1.VariantAutoscaling) ([]*v1alpha1.VariantAutoscalin
 	return winners, contenders
 }
 
-// conflictsOf returns the targets of winners that others name too, in their
-// order.
+// conflictsOf returns the targets of winners that other objects name too, in the order of winners.
 func conflictsOf(winners []*v1alpha1.VariantAutoscaling, contenders map[scaling.VariantKey][]scaling.VariantKey) []scaling.Conflict {
 	var conflicts []scaling.Conflict
 	for _, va := range winners {

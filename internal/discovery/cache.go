@@ -16,17 +16,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 )
 
-// Needs says what is used of the cluster. The zero value is what every manager
-// uses.
+// Needs says which further data the cache keeps. The zero value keeps what every manager needs.
 type Needs struct {
-	// Pages selects the pods of which it is used where they serve their metrics, for
-	// those who scrape them; nil for none.
+	// Pages selects the pods whose metrics URL is kept, for scraping them; nil for none.
 	Pages labels.Selector
-	// Namespace is the only one of which anything is used, "" for all.
+	// Namespace is the only namespace to watch, "" for all.
 	Namespace string
 }
 
-// namespace returns how namespaces are watched.
+// namespace returns how the cache watches namespaces.
 func (n Needs) namespace() cache.ByObject {
 	by := cache.ByObject{Transform: stripNamespace}
 	if n.Namespace != "" {
@@ -35,19 +33,19 @@ func (n Needs) namespace() cache.ByObject {
 	return by
 }
 
-// namespaces is what is watched of namespaces: their metadata.
+// namespaces returns the object by which the cache watches namespaces: metadata only.
 func namespaces() *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	return o
 }
 
-// CacheOptions returns the options of the manager's cache that keep its memory
-// small: of pods, workloads, ReplicaSets and HorizontalPodAutoscalers only what
-// is used here stays. Pods that have ended are not watched at all.
+// CacheOptions returns the options of the manager's cache that keep its memory small: of pods,
+// workloads, ReplicaSets and HorizontalPodAutoscalers it keeps only the fields that this program
+// reads. It does not watch pods that have ended.
 //
-// Objects of these kinds that are read from the cache are incomplete. They must
-// not be written back; targets are scaled by their scale subresource.
+// Objects of these kinds from the cache are incomplete, so they must not be written back. Targets
+// are scaled by their scale subresource.
 func CacheOptions(needs Needs) cache.Options {
 	stripPod := strip
 	if needs.Pages != nil {
@@ -73,8 +71,8 @@ func CacheOptions(needs Needs) cache.Options {
 	}
 }
 
-// strip returns an object with what is used of it. What it does not know, such
-// as the tombstone of a deleted object, it returns as it is.
+// strip returns an object with only the fields that this program reads. It returns an unknown
+// object, such as the tombstone of a deleted one, unchanged.
 func strip(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
@@ -144,7 +142,7 @@ func stripMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
 	return out
 }
 
-// stripConditions keeps the conditions that living reads, without their words.
+// stripConditions keeps the conditions that living reads, without their messages.
 func stripConditions(conditions []corev1.PodCondition) []corev1.PodCondition {
 	out := make([]corev1.PodCondition, 0, 2)
 	for _, c := range conditions {
@@ -157,8 +155,8 @@ func stripConditions(conditions []corev1.PodCondition) []corev1.PodCondition {
 	return out
 }
 
-// stripContainers keeps how often containers were restarted, of those that were, and which
-// image they wait for, of those that do.
+// stripContainers keeps the restart count of containers that were restarted, and the image of
+// containers that wait for it.
 func stripContainers(containers []corev1.ContainerStatus) []corev1.ContainerStatus {
 	var out []corev1.ContainerStatus
 	for _, c := range containers {
@@ -174,8 +172,8 @@ func stripContainers(containers []corev1.ContainerStatus) []corev1.ContainerStat
 	return out
 }
 
-// stripTemplate keeps what says where a pod runs, which devices it takes, how long
-// it may take to end, and what bounds an engine in it.
+// stripTemplate keeps the labels, the node constraints, the requested devices, the grace period,
+// and the arguments that limit an engine.
 func stripTemplate(t corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 	out := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: t.Labels}}
 	out.Spec.TerminationGracePeriodSeconds = t.Spec.TerminationGracePeriodSeconds

@@ -19,20 +19,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Cluster tells what there is to scale. The zero value is not usable; see New.
-// It is safe for concurrent use.
+// Cluster reads the fleet. The zero value is not usable; see New. It is safe for concurrent use.
 type Cluster struct {
 	// UnitCost is the price list of accelerators, nil when there is none. Set it
 	// before the first use.
 	UnitCost UnitCost
-	// Limits is the budget of each namespace, and Left what is told of the objects beyond
-	// it, nil to ignore them. Set both before the first use.
+	// Limits is the budget of each namespace. Left receives the objects beyond it; nil ignores
+	// them. Set both before the first use.
 	Limits budget.Limits
 	Left   *budget.Book
-	// Advisory reports whether all decisions are advice; nil: only those of models that ask for it. Set
-	// it before the first use.
+	// Advisory reports whether all decisions are advice; nil means only those of models that ask
+	// for it. Set it before the first use.
 	Advisory func() bool
-	// By reads who else scales the targets, and LeaderWorkerSets; nil where that stays unknown. Set it
+	// By reads the scalers of the targets, and LeaderWorkerSets; with nil both stay unknown. Set it
 	// before the first use.
 	By *scalers.Reader
 
@@ -51,19 +50,19 @@ type Cluster struct {
 
 var _ cycle.Cluster = (*Cluster)(nil)
 
-// New returns a Cluster that reads objects from reader, which is the cache of a
-// manager built with CacheOptions, and the replicas of kinds without an
-// informer from scales.
+// New returns a Cluster that reads objects from reader, the cache of a manager built with
+// CacheOptions, and the replicas of kinds without an informer from scales.
 func New(reader client.Reader, scales Scales) *Cluster {
 	return &Cluster{reader: reader, scales: newScaleReads(scales)}
 }
 
-// Fleet returns every variant that is not being deleted, is within the budget of its
-// namespace and may scale its target, and the live pods behind them. A variant whose target cannot be read
-// is in it, with Missing set, and Gone where it does not exist. What an object's
-// owner may want to know of it is logged once, by the logger of ctx. Targets without
-// an informer are waited for two seconds at most, all of them together, and those of a
-// namespace one of which did not answer not at all in the ten minutes after. An error means
+// Fleet returns every variant that is not being deleted, is within the budget of its namespace and
+// may scale its target, with the live pods of its target. A variant whose target cannot be read has
+// Missing set, and Gone where the target does not exist. The logger of ctx gets each remark on an
+// object once.
+//
+// Fleet waits two seconds at most for all targets without an informer together. After one of them
+// did not answer, it does not wait for those of the same namespace for ten minutes. An error means
 // that nothing is known.
 func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, error) {
 	var list v1alpha1.VariantAutoscalingList
@@ -117,7 +116,7 @@ func (c *Cluster) Fleet(ctx context.Context, now time.Time) (scaling.Fleet, erro
 	return fleet, nil
 }
 
-// readWorkloads reads what runs in the namespaces of the variants.
+// readWorkloads reads the workloads and pods of the namespaces of the variants.
 func (c *Cluster) readWorkloads(ctx context.Context, vas []*v1alpha1.VariantAutoscaling) (map[string]workloads, error) {
 	grouped := map[string]bool{} // the namespaces that have LeaderWorkerSets as targets
 	for _, va := range vas {
@@ -140,13 +139,13 @@ func (c *Cluster) readWorkloads(ctx context.Context, vas []*v1alpha1.VariantAuto
 	return out, nil
 }
 
-// scaledBy returns who sets the replicas of the variants, and notes in each whether it is
-// advised only, and who follows it.
+// scaledBy returns the scalers of the variants. It sets in each variant whether its decisions are
+// advice, and how its scalers read them.
 func (c *Cluster) scaledBy(ctx context.Context, variants []scaling.Variant, vas []*v1alpha1.VariantAutoscaling) map[scaling.VariantKey]scaling.Scalers {
 	by := c.By.Of(ctx, variants)
 	for _, va := range vas {
 		of := by[keyOf(va)]
-		of.Own, _ = scaling.ActuationOf(va.Annotations[v1alpha1.AnnotationActuation]) // the object's status names what is wrong with it
+		of.Own, _ = scaling.ActuationOf(va.Annotations[v1alpha1.AnnotationActuation]) // the object's status reports an invalid value
 		by[keyOf(va)] = of
 	}
 	scaling.Advise(variants, c.Advisory != nil && c.Advisory(), func(key scaling.VariantKey) bool { return by[key].Own == scaling.ActuationAdvisory })
@@ -161,9 +160,9 @@ func (c *Cluster) scaledBy(ctx context.Context, variants []scaling.Variant, vas 
 	return by
 }
 
-// Contenders returns every variant that names the target of key, as the last
-// Fleet saw it: first the one that scales the target, then the others by age.
-// Nil when key has its target to itself or was not seen.
+// Contenders returns every variant that names the target of key, as of the last Fleet: first the
+// one that scales the target, then the others by age. It returns nil where no other variant names
+// the target, or the last Fleet did not see key.
 func (c *Cluster) Contenders(key scaling.VariantKey) []scaling.VariantKey {
 	contenders := c.contenders.Load()
 	if contenders == nil {
@@ -172,9 +171,8 @@ func (c *Cluster) Contenders(key scaling.VariantKey) []scaling.VariantKey {
 	return slices.Clone((*contenders)[key])
 }
 
-// Scalers returns who sets the replicas of the target of key, as the last Fleet
-// saw it, which the caller must not modify. It is not known of a variant that was
-// not seen.
+// Scalers returns the scalers of the target of key, as of the last Fleet. The caller must not
+// modify them. They are unknown for a variant that the last Fleet did not see.
 func (c *Cluster) Scalers(key scaling.VariantKey) scaling.Scalers {
 	scalers := c.scalers.Load()
 	if scalers == nil {
@@ -183,8 +181,8 @@ func (c *Cluster) Scalers(key scaling.VariantKey) scaling.Scalers {
 	return (*scalers)[key]
 }
 
-// Followed returns variants, which are sorted by key, as the scalers of their targets read them now.
-// All of them are advisory where that is a setting.
+// Followed returns variants, which are sorted by key, as the scalers of their targets read them
+// now. All of them are advisory if the setting says so.
 func (c *Cluster) Followed(ctx context.Context, variants []scaling.Variant) []scaling.Variant {
 	by := c.By.Of(ctx, variants)
 	all := c.Advisory != nil && c.Advisory()
@@ -196,10 +194,10 @@ func (c *Cluster) Followed(ctx context.Context, variants []scaling.Variant) []sc
 	return out
 }
 
-// PodFailure returns why pods of the target of key are not created, in the words
-// of its controller, as the last Fleet saw it: a quota is exhausted, or a webhook
-// refuses them, which only a Deployment tells. Else it returns, with the reason
-// scaling.ImageNotPulled, which image its pods wait for. The zero value says no such thing.
+// PodFailure returns why the controller of the target of key cannot create pods, in its own words,
+// as of the last Fleet: a quota is exhausted, or a webhook refuses the pods. Only a Deployment
+// reports that. Otherwise it returns the reason scaling.ImageNotPulled with the image that pods of
+// the target wait for. The zero value means that neither is known.
 func (c *Cluster) PodFailure(key scaling.VariantKey) scaling.Trouble {
 	failures := c.failures.Load()
 	if failures == nil {
@@ -208,9 +206,8 @@ func (c *Cluster) PodFailure(key scaling.VariantKey) scaling.Trouble {
 	return (*failures)[key]
 }
 
-// GracePeriod returns how long a pod of the target of key may take to end once it is
-// told to, as the last Fleet saw it: 0 where that is not known, as of kinds without
-// an informer.
+// GracePeriod returns how long a pod of the target of key may take to terminate, as of the last
+// Fleet; 0 where that is unknown, as for kinds whose pod template is not read.
 func (c *Cluster) GracePeriod(key scaling.VariantKey) time.Duration {
 	graces := c.graces.Load()
 	if graces == nil {
@@ -219,9 +216,8 @@ func (c *Cluster) GracePeriod(key scaling.VariantKey) time.Duration {
 	return (*graces)[key]
 }
 
-// ClassRefs returns the service classes that the model's variants name, in the
-// order of the variants' keys, as the last Fleet saw them. The caller must not
-// modify them.
+// ClassRefs returns the service classes that the model's variants name, in the order of the
+// variants' keys, as of the last Fleet. The caller must not modify them.
 func (c *Cluster) ClassRefs(model scaling.ModelKey) []config.ClassRef {
 	classes := c.classes.Load()
 	if classes == nil {
@@ -240,7 +236,7 @@ func keyOf(va *v1alpha1.VariantAutoscaling) scaling.VariantKey {
 	return scaling.VariantKey{Namespace: va.Namespace, Name: va.Name}
 }
 
-// refOf returns the target of va, the defaults filled in.
+// refOf returns the target of va, with the defaults filled in.
 func refOf(va *v1alpha1.VariantAutoscaling) scaling.TargetRef {
 	return scaling.TargetRef(va.Target())
 }

@@ -1,8 +1,8 @@
 // Package discovery reads from the cluster what there is to scale: every
 // VariantAutoscaling resolved to a scaling.Variant, with the replicas of its
-// target and the pods behind them. It reads informer caches, and only for kinds
-// that it has no informer for the scale subresource itself. It decides nothing
-// but who may scale a target that several objects name.
+// target and the pods behind them. It reads informer caches, and the scale subresource
+// only for kinds without an informer. It decides only which of several objects may scale
+// their common target, and holds models whose roles are incomplete.
 //
 // A field of a variant comes from the first of its sources that has a value:
 //
@@ -20,9 +20,9 @@
 //	              accelerator, none
 //	limits        the arguments of vLLM in the target's containers, none
 //
-// Replicas are counted in units of the target's scale. Pods that terminate or
-// have ended are not there; of a rollout there may then be more pods than
-// replicas, and the surplus counts for nothing:
+// Replicas are counted in units of the target's scale. Pods that terminate or have ended
+// do not count. During a rollout there may still be more pods than replicas; they count
+// only as Surplus:
 //
 //	Current       spec.replicas of the scale, absent: 1
 //	Ready         min(Ready pods, Current)
@@ -32,29 +32,29 @@
 //	Surplus       pods that a node takes or may take - Current, at least 0
 //
 // A start-up is the time from a pod's creation to its first Ready. The latest of each
-// variant are remembered while the process runs, also while no pod is there, and a
-// variant's usual start-up is their median:
+// variant are kept while the process runs, also while no pod exists. A variant's usual
+// start-up is their median:
 //
-//	a pod that was seen                    its time to Ready
-//	before its first Ready                 counts, up to an hour
-//	Ready first, no container restarted    counts, up to ten minutes
-//	else                                   does not: the probe may have failed since
+//	first seen                             its time to Ready counts
+//	before its first Ready                 up to an hour
+//	Ready, no container restarted          up to ten minutes
+//	otherwise                              never: its probe may have failed since
 //
-// Every one of those pods is in the Fleet, the surplus of a rollout too: it
-// serves requests.
+// Every live pod is in the Fleet, the surplus of a rollout included, because it serves
+// requests:
 //
-//	kind          replicas, template    pods
-//	Deployment    typed informer        pod -> ReplicaSet -> Deployment, by UID
-//	StatefulSet   typed informer        pod -> StatefulSet, by UID
-//	any other     live GET of /scale    status.selector of the scale
+//	kind             replicas              template       pods
+//	Deployment       typed informer        the same       pod -> ReplicaSet -> Deployment, by UID
+//	StatefulSet      typed informer        the same       pod -> StatefulSet, by UID
+//	LeaderWorkerSet  live GET of /scale    informer       as any other: the leaders
+//	any other        live GET of /scale    unknown        pods of the workloads that it controls,
+//	                                                      else status.selector of the scale
 //
-// Who else sets the replicas of a target is read by package scalers, whose answer Scalers
-// repeats.
+// Package scalers reads the scalers of a target; Scalers returns its answer.
 //
 // Objects beyond the budget of their namespace (internal/budget) are not in the Fleet and
-// claim no target; LeftOut tells which those are.
+// claim no target; LeftOut returns the limit that they exceed.
 //
-// Of several objects that name one target (namespace, kind, name) the oldest
-// scales it, ties by name. The others are not in the Fleet; Contenders tells
-// who they are.
+// Of several objects that name one target (namespace, kind, name) the oldest scales it,
+// ties by name. The others are not in the Fleet; Contenders returns all of them.
 package discovery

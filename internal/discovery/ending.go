@@ -8,10 +8,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
 
-// endingAnnotations say which pods of a target should go first, and who says so.
+// endingAnnotations are the annotations that rank the pods of a target for deletion, and name the
+// client that set the rank.
 var endingAnnotations = [...]string{corev1.PodDeletionCost, v1alpha1.AnnotationMarked}
 
-// stripMarks keeps endingAnnotations, in a map of its own; nil where there is none.
+// stripMarks returns the endingAnnotations among annotations in a new map; nil for none.
 func stripMarks(annotations map[string]string) map[string]string {
 	var out map[string]string
 	for _, name := range endingAnnotations {
@@ -25,8 +26,9 @@ func stripMarks(annotations map[string]string) map[string]string {
 	return out
 }
 
-// gracePeriod returns how long a pod may take to end, 0 where that is not known. The
-// API server stores a default, so an absent one is no pod's.
+// gracePeriod returns how long a pod may take to terminate, 0 where that is unknown. The API server
+// stores a default in the templates of its own kinds, so a template without a value is of another
+// kind.
 func gracePeriod(pod *corev1.PodSpec) time.Duration {
 	if pod == nil || pod.TerminationGracePeriodSeconds == nil {
 		return 0

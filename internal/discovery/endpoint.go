@@ -18,24 +18,23 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// The annotations by which a pod says where it serves its metrics, a convention
-// of Prometheus' configurations.
+// The annotations by which a pod says where it serves its metrics, a convention of Prometheus
+// configurations.
 const (
 	annotationScheme = "prometheus.io/scheme"
 	annotationPort   = "prometheus.io/port"
 	annotationPath   = "prometheus.io/path"
-	// annotationPage holds the URL of the metrics on a pod of the cache. What a pod of
-	// the API server has there is not read.
+	// annotationPage holds the metrics URL of a pod in the cache. A pod from the API server may
+	// have this annotation too; it is ignored there.
 	annotationPage = "wva.llmd.ai/page"
-	// annotationGPUs holds how many accelerators a pod of the cache takes.
+	// annotationGPUs holds the number of accelerators of a pod in the cache.
 	annotationGPUs = "wva.llmd.ai/gpus"
 )
 
-// defaultPort is where vLLM serves its metrics unless it is told otherwise.
+// defaultPort is the port at which vLLM serves its metrics by default.
 const defaultPort = 8000
 
-// stripKeepingPages returns strip, which keeps where the selected pods serve their
-// metrics.
+// stripKeepingPages returns a strip that also keeps the metrics URL of the selected pods.
 func stripKeepingPages(of labels.Selector) func(object any) (any, error) {
 	return func(object any) (any, error) {
 		p, ok := object.(*corev1.Pod)
@@ -44,8 +43,8 @@ func stripKeepingPages(of labels.Selector) func(object any) (any, error) {
 		}
 		page := metricsURLOf(p)
 		if len(p.Spec.Containers) == 0 {
-			// It was stripped before: every pod of the API server has a container. Of one
-			// that was not the annotation is its author's, and could name any address.
+			// The pod was stripped before: every pod of the API server has a container. On a pod
+			// that was not stripped, its author wrote the annotation, which could name any address.
 			page = p.Annotations[annotationPage]
 		}
 		stripped, err := strip(p)
@@ -56,9 +55,9 @@ func stripKeepingPages(of labels.Selector) func(object any) (any, error) {
 	}
 }
 
-// pageOf returns the URL of a pod's metrics, "" while it has no address: what
-// its annotations say, else the port that is named for metrics or, since engines
-// serve both at one port, for HTTP.
+// metricsURLOf returns the URL of a pod's metrics, "" while the pod has no address. The port is
+// that of the annotation, else the port named for metrics, else the one named for HTTP, because
+// engines serve both at one port.
 func metricsURLOf(p *corev1.Pod) string {
 	if p.Status.PodIP == "" {
 		return ""
@@ -67,8 +66,8 @@ func metricsURLOf(p *corev1.Pod) string {
 	if err != nil || port == 0 {
 		port = uint64(metricsPort(p))
 	}
-	// The user who deployed the pod wrote the annotations. A scheme is written into
-	// a URL as it stands: any other text could name another host.
+	// The user who deployed the pod wrote the annotations. A scheme is copied into the URL
+	// unescaped, so any other text could name another host.
 	scheme := "http"
 	if strings.EqualFold(p.Annotations[annotationScheme], "https") {
 		scheme = "https"
@@ -102,13 +101,13 @@ func metricsPort(p *corev1.Pod) int {
 // MetricsEndpoint is where a pod serves its metrics.
 type MetricsEndpoint struct {
 	Namespace, Pod string
-	Model          string // that the pod serves, "" for an endpoint picker
+	Model          string // the model ID that the pod serves, "" for an endpoint picker
 	URL            string
 	Starting       bool // the pod is not Ready, and may have no page yet
 }
 
-// MetricsEndpoints returns where the live pods of a fleet serve their metrics, in the
-// fleet's order. A pod without an address is left out.
+// MetricsEndpoints returns the metrics endpoints of the live pods of a fleet, in the fleet's order.
+// It leaves out pods without an address.
 func MetricsEndpoints(fleet scaling.Fleet) []MetricsEndpoint {
 	models := make(map[scaling.VariantKey]string, len(fleet.Variants))
 	for _, v := range fleet.Variants {
@@ -123,8 +122,8 @@ func MetricsEndpoints(fleet scaling.Fleet) []MetricsEndpoint {
 	return pages
 }
 
-// Pickers returns where the endpoint pickers of gateways serve their metrics: the
-// Ready pods that selector matches, sorted by namespace and name.
+// Pickers returns the metrics endpoints of the endpoint pickers of gateways: the Ready pods that
+// selector matches, sorted by namespace and name.
 func (c *Cluster) Pickers(ctx context.Context, selector labels.Selector) ([]MetricsEndpoint, error) {
 	var list corev1.PodList
 	if err := c.reader.List(ctx, &list, client.MatchingLabelsSelector{Selector: selector}, client.UnsafeDisableDeepCopy); err != nil {

@@ -15,19 +15,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// envV1 is the variable by which vLLM's engine was chosen while there were two.
+// envV1 is the variable that chose vLLM's engine while vLLM had two.
 const envV1 = "VLLM_USE_V1"
 
-// envTooLong is a name that no container can give a variable: stripEngine leaves it
-// in the place of a command line that is too long.
+// envTooLong is a name that no container can give a variable. stripEngine leaves it in place of a
+// command line that is too long.
 const envTooLong = "command line too long="
 
-// envDigest is another such name: its value is what startedWith says of the pod.
+// envDigest is another such name. Its value is what startedWith returns for the pod.
 const envDigest = "digest="
 
-// startedWith returns a digest of the image, the command and the arguments of the container
-// of a pod that runs vLLM, with its variables expanded, else of those of all containers: "" of a
-// pod that is not known, or whose command line is too long.
+// startedWith returns a digest of the image, the command and the arguments of the container that
+// runs vLLM, with its variables expanded; without vLLM, of all containers. It returns "" for an
+// unknown pod and for a command line that is too long.
 func startedWith(pod *corev1.PodSpec) string {
 	if pod == nil || len(pod.Containers) == 0 {
 		return ""
@@ -50,7 +50,7 @@ func startedWith(pod *corev1.PodSpec) string {
 	for _, c := range containers {
 		for _, words := range [][]string{{c.Image}, c.Command, c.Args} {
 			for _, w := range words {
-				_, _ = io.WriteString(sum, w+"\x00") // a hash takes everything
+				_, _ = io.WriteString(sum, w+"\x00") // a hash returns no error
 			}
 			_, _ = sum.Write([]byte{0})
 		}
@@ -58,14 +58,14 @@ func startedWith(pod *corev1.PodSpec) string {
 	return hex.EncodeToString(sum.Sum(nil)[:digestBytes])
 }
 
-// digestBytes tell the templates of a variant apart that follow each other.
+// digestBytes is enough to distinguish the successive templates of one variant.
 const digestBytes = 8
 
-// engineLimits returns what the arguments of the serving engine of a pod bound, and what they
-// say of the model. Beside the number of ranks they are not known of a pod without vLLM, of a
-// pod that is not known, of arguments that vLLM would refuse or that something outside of the
-// template completes, of a command line beyond longestCommandLine, and of a replica with several
-// engines, of which they would bound one.
+// engineLimits returns the limits that the arguments of a pod's serving engine set, and what they
+// say of the model. Only the number of ranks is known for a pod without vLLM, for arguments that
+// cannot be read, as where the template leaves a variable open, and for a replica with several
+// engines, because the arguments limit one of them. Not even that is known for an unknown pod, and
+// for a command line beyond longestCommandLine, which is a Problem.
 func engineLimits(pod *corev1.PodSpec) (scaling.EngineLimits, scaling.Loaded) {
 	if pod == nil {
 		return scaling.EngineLimits{}, scaling.Loaded{}
@@ -95,9 +95,9 @@ func engineLimits(pod *corev1.PodSpec) (scaling.EngineLimits, scaling.Loaded) {
 	return limits, arguments.Loaded()
 }
 
-// stripEngine keeps of the containers of a pod what engineLimits and startedWith read: of
-// the one with vLLM its command line, of the first a digest and the ranks of another engine, of
-// the others nothing.
+// stripEngine copies the parts of the containers of a pod that engineLimits and startedWith read:
+// the command line of the container with vLLM, and on the first container a digest and the ranks of
+// another engine.
 func stripEngine(from []corev1.Container, to []corev1.Container) {
 	if len(from) == 0 {
 		return
@@ -125,14 +125,14 @@ func stripEngine(from []corev1.Container, to []corev1.Container) {
 
 // engine is the container of a pod that runs vLLM.
 type engine struct {
-	at        int               // its place among the containers
+	at        int               // its index among the containers
 	container *corev1.Container // with its variables expanded, nil where no container runs vLLM
-	tooLong   bool              // its command line is beyond longestCommandLine; its variables are as they were
+	tooLong   bool              // its command line is beyond longestCommandLine, so its variables are not expanded
 }
 
-// findEngine returns the first container that runs vLLM as it is written, else the
-// first that does once its variables are expanded. All that it expands in one pod
-// is bounded by longestCommandLine.
+// findEngine returns the first container whose unexpanded command line runs vLLM, else the first
+// that runs it once its variables are expanded. longestCommandLine limits all that it expands in
+// one pod.
 func findEngine(containers []corev1.Container) engine {
 	for i := range containers {
 		c := &containers[i]
@@ -159,9 +159,8 @@ func findEngine(containers []corev1.Container) engine {
 	return engine{}
 }
 
-// runsVLLM reports whether a container's command line names vLLM's program or a
-// module of it, or else its image is called by that name: vllm/vllm-openai is
-// given arguments alone.
+// runsVLLM reports whether a container's command line names vLLM's program or a module of it, or,
+// without a command, whether its image has that name: vllm/vllm-openai takes arguments alone.
 func runsVLLM(c *corev1.Container) bool {
 	for w := range commandWords(c) {
 		if path.Base(w) == "vllm" || strings.HasPrefix(w, "vllm.entrypoints.") {
@@ -169,22 +168,21 @@ func runsVLLM(c *corev1.Container) bool {
 		}
 	}
 	if len(c.Command) > 0 {
-		return false // something else of the image
+		return false // another program of the image
 	}
 	name, _, _ := strings.Cut(path.Base(c.Image), "@")
 	name, _, _ = strings.Cut(name, ":")
 	return name == "vllm" || strings.HasPrefix(name, "vllm-")
 }
 
-// hasSeveralEngines reports whether a replica is told to spread requests over
-// ranks, each with a batch of its own.
+// hasSeveralEngines reports whether the arguments spread the requests of a replica over several
+// ranks, each with its own batch.
 func hasSeveralEngines(c *corev1.Container) bool {
 	given := flagsOf(c)
 	return given.number("data-parallel-size", "dp") > 1 || given.number("data-parallel-size-local", "dpl") > 1
 }
 
-// commandWords returns the words of a command line, those within a string for a
-// shell too.
+// commandWords returns the words of a command line, including those inside a shell string.
 func commandWords(c *corev1.Container) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, part := range [][]string{c.Command, c.Args} {

@@ -17,8 +17,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// kindLeaderWorkerSet is the kind of which a replica is a group of pods: a leader, and workers in
-// a StatefulSet that the leader controls.
+// kindLeaderWorkerSet is the kind whose replica is a group of pods: a leader, and workers in a
+// StatefulSet that the leader controls.
 const kindLeaderWorkerSet = "LeaderWorkerSet"
 
 // The labels by which the scale of a LeaderWorkerSet selects its leaders (lws, api/leaderworkerset/v1).
@@ -29,17 +29,17 @@ const (
 
 var leaderWorkerSetKind = schema.GroupVersionKind{Group: "leaderworkerset.x-k8s.io", Version: "v1", Kind: kindLeaderWorkerSet}
 
-// leaderWorkerSet is what is read of a LeaderWorkerSet. Its own types would bring its dependencies
-// with them.
+// leaderWorkerSet holds the fields that are read of a LeaderWorkerSet. Importing its own types
+// would import their dependencies.
 type leaderWorkerSet struct {
 	metav1.ObjectMeta `json:"metadata"`
 
 	Spec struct {
 		Replicas *int32 `json:"replicas,omitempty"`
 		Template struct {
-			Leader *corev1.PodTemplateSpec `json:"leaderTemplate,omitempty"` // nil for the workers'
+			Leader *corev1.PodTemplateSpec `json:"leaderTemplate,omitempty"` // nil for the workers' template
 			Worker corev1.PodTemplateSpec  `json:"workerTemplate"`
-			Size   *int32                  `json:"size,omitempty"` // pods of a group with its leader, nil for 1
+			Size   *int32                  `json:"size,omitempty"` // pods of a group including its leader, nil for 1
 		} `json:"leaderWorkerTemplate"`
 	} `json:"spec"`
 }
@@ -52,35 +52,35 @@ func (l *leaderWorkerSet) leader() *corev1.PodTemplateSpec {
 	return &l.Spec.Template.Worker
 }
 
-// workers returns how many pods of a group are no leader.
+// workers returns the number of pods in a group besides the leader.
 func (l *leaderWorkerSet) workers() int { return max(0, int(ptr.Deref(l.Spec.Template.Size, 1))-1) }
 
-// role returns what the templates are labelled with.
+// labels returns the labels of the template of the leaders.
 func (l *leaderWorkerSet) labels() map[string]string { return l.leader().Labels }
 
-// leaderWorkerSets reads LeaderWorkerSets from a cache that lists them from the first time on that
-// one is a target. It never waits: what is not listed yet, or may not be, is not known. It is safe
-// for concurrent use.
+// leaderWorkerSets reads LeaderWorkerSets from a cache, which lists them once one is a target. It
+// never waits: objects that are not listed yet, or that the manager has no right to list, are
+// unknown. It is safe for concurrent use.
 type leaderWorkerSets struct {
 	search scalers.Search
 
 	mu   sync.Mutex
-	read map[types.UID]*leaderWorkerSet // as they were decoded last
+	read map[types.UID]*leaderWorkerSet // latest decoded version
 }
 
-// of returns those of a namespace, by name, as far as they are known.
+// of returns the known LeaderWorkerSets of a namespace, by name.
 func (l *leaderWorkerSets) of(ctx context.Context, by *scalers.Reader, namespace string) map[string]*leaderWorkerSet {
 	items := by.Optional(ctx, &l.search, leaderWorkerSetKind, namespace)
 	out := make(map[string]*leaderWorkerSet, len(items))
 	for i := range items {
-		if set, err := l.decoded(&items[i]); err == nil { // else it is of another version: its templates are not known
+		if set, err := l.decoded(&items[i]); err == nil { // else it has another version, and its templates are unknown
 			out[set.Name] = set
 		}
 	}
 	return out
 }
 
-// decoded returns what is read of an object, once for each version of it.
+// decoded returns the decoded form of u. It decodes each resource version once.
 func (l *leaderWorkerSets) decoded(u *unstructured.Unstructured) (*leaderWorkerSet, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,7 +98,7 @@ func (l *leaderWorkerSets) decoded(u *unstructured.Unstructured) (*leaderWorkerS
 	return set, nil
 }
 
-// mostKept is how many decoded objects are kept at least, beyond which those that are gone go.
+// mostKept is a quarter of the number of decoded objects beyond which all of them are dropped.
 const mostKept = 256
 
 // isGroupSet reports whether a target is a LeaderWorkerSet.
@@ -107,9 +107,9 @@ func isGroupSet(ref scaling.TargetRef) bool {
 	return err == nil && gv.Group == leaderWorkerSetKind.Group && ref.Kind == kindLeaderWorkerSet
 }
 
-// grouped completes a target by the LeaderWorkerSet that it is: a replica is a group, which is
-// Ready when its leader is and all of its workers are, and takes the accelerators of all of them. While
-// a rollout changes the size of the groups, some have another than the template says.
+// grouped completes a target from its LeaderWorkerSet. A replica is a group: it is Ready when its
+// leader and all of its workers are, and takes the accelerators of all of them. While a rollout
+// changes the size of the groups, some differ from the template.
 func (w workloads) grouped(t target, set *leaderWorkerSet) target {
 	t.labels, t.workers = set.labels(), set.workers()
 	if leader := &set.leader().Spec; len(leader.Containers) > 0 {
@@ -130,7 +130,7 @@ func (w workloads) grouped(t target, set *leaderWorkerSet) target {
 				p.unschedulable = p.unschedulable || worker.unschedulable
 			}
 		}
-		// The workers of a group that is being created may not be there yet.
+		// The workers of a new group may not exist yet.
 		counts := size > 1 || p.ready
 		p.ready = p.ready && ready >= t.workers
 		t.pods[i] = p

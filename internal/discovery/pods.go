@@ -13,7 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// pod is what is used of a pod that lives.
+// pod holds the fields that are read of a live pod.
 type pod struct {
 	namespace, name string
 	uid             types.UID
@@ -22,13 +22,13 @@ type pod struct {
 	ready           bool
 	unschedulable   bool
 	created         time.Time
-	readyAt         time.Time            // when it last became Ready, zero while it is not
-	scheduled       time.Time            // when a node took it, zero while none did
-	started         time.Time            // when its kubelet took it, zero while it has not
+	readyAt         time.Time            // when it last became Ready, zero while it is not Ready
+	scheduled       time.Time            // when it was bound to a node, zero before
+	started         time.Time            // when its kubelet accepted it, zero before
 	neverReady      bool                 // it has not been Ready yet
-	restarted       bool                 // a container of it has been
+	restarted       bool                 // a container of it was restarted
 	unpulled        string               // the image that a container of it waits for, "" for none
-	metricsURL      string               // URL of its metrics, "" where that is not kept
+	metricsURL      string               // URL of its metrics, "" where the cache does not keep it
 	gpus            scaling.Accelerators // accelerators that it takes
 }
 
@@ -37,7 +37,7 @@ func ending(p *corev1.Pod) bool {
 	return p.DeletionTimestamp != nil && p.Status.Phase != corev1.PodSucceeded && p.Status.Phase != corev1.PodFailed
 }
 
-// living returns what is used of p, and false if p terminates or has ended.
+// living returns the fields that are read of p, and false if p terminates or has ended.
 func living(p *corev1.Pod) (pod, bool) {
 	if p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return pod{}, false
@@ -65,8 +65,8 @@ func living(p *corev1.Pod) (pod, bool) {
 	return out, true
 }
 
-// count returns the replicas of a target that asks for current of them and has
-// pods.
+// count returns the replica counts of a target with these pods, whose scale asks for current
+// replicas.
 func count(current scaling.Replicas, pods []pod) scaling.ReplicaCounts {
 	r := scaling.ReplicaCounts{Observed: true, Current: current}
 	ready, unschedulable := scaling.Replicas(0), scaling.Replicas(0)
@@ -98,9 +98,8 @@ type assignment struct {
 	owned bool
 }
 
-// add assigns the pods of a target to key, unless they belong to another
-// already. A target that owns a pod comes before one that only selects it, and
-// among equals the first to ask.
+// add assigns the pods of a target to key. A pod that is assigned already moves only from a target
+// that selects it to one that owns it.
 func (c claims) add(key scaling.VariantKey, t target) {
 	for _, p := range t.pods {
 		name := types.NamespacedName{Namespace: p.namespace, Name: p.name}

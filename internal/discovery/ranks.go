@@ -10,15 +10,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation/engineargs"
 )
 
-// envRanks is a name that no container can give a variable: stripEngine leaves it in the place
-// of the command line of an engine that is not vLLM. Its value is what ranksOfPod returns.
+// envRanks is a name that no container can give a variable. stripEngine leaves it in place of the
+// command line of an engine other than vLLM. Its value is what ranksOfPod returns.
 const envRanks = "data-parallel ranks="
 
-// unreadRanks stands for a number of ranks that cannot be read: several.
+// unreadRanks stands for a number of ranks that cannot be read: it means several.
 const unreadRanks = 2
 
-// ranksOfPod returns of how many data-parallel ranks the page of the engine of a pod speaks, 0
-// where they are not several. engine is the container with vLLM, nil where there is none.
+// ranksOfPod returns the number of data-parallel ranks that the metrics page of a pod's engine
+// covers, 0 for one or unknown. engine is the container with vLLM, nil for none.
 func ranksOfPod(containers []corev1.Container, engine *corev1.Container) int {
 	if engine != nil {
 		return ranksOfVLLM(engine)
@@ -40,9 +40,9 @@ func ranksOfPod(containers []corev1.Container, engine *corev1.Container) int {
 	return 0
 }
 
-// ranksOfVLLM is the same of one container. Where each rank has an API server, which is what an
-// external load balancer of ranks needs, its page has one; where each node has one, the ranks of
-// the node; else all.
+// ranksOfVLLM returns the same for a container with vLLM. Where each rank has an API server, as an
+// external load balancer of ranks needs, its page covers one rank; where each node has one, the
+// ranks of the node; else all ranks.
 func ranksOfVLLM(c *corev1.Container) int {
 	given := flagsOf(c)
 	all, local := given.number("data-parallel-size", "dp"), given.number("data-parallel-size-local", "dpl")
@@ -56,7 +56,7 @@ func ranksOfVLLM(c *corev1.Container) int {
 	}
 }
 
-// several returns n, 0 where it is 1 or less.
+// several returns n, or 0 where n is 1 or less.
 func several(n int) int {
 	if n > 1 {
 		return n
@@ -64,12 +64,12 @@ func several(n int) int {
 	return 0
 }
 
-// flags are those of a command line (engineargs.Flags).
+// flags are the flags of a command line (engineargs.Flags).
 type flags map[string]string
 
 func flagsOf(c *corev1.Container) flags { return engineargs.Flags(c.Command, c.Args) }
 
-// has reports whether one of the names is given.
+// has reports whether the command line has one of the names.
 func (f flags) has(names ...string) bool {
 	for _, name := range names {
 		if _, ok := f[name]; ok {
@@ -79,8 +79,8 @@ func (f flags) has(names ...string) bool {
 	return false
 }
 
-// number returns the number of the first of the names that is given, unreadRanks where it is no
-// number that counts something, and 0 where none is given.
+// number returns the value of the first of the names that is given: unreadRanks where it is no
+// positive integer, 0 where none is given.
 func (f flags) number(names ...string) int {
 	for _, name := range names {
 		if value, ok := f[name]; ok {
@@ -93,8 +93,8 @@ func (f flags) number(names ...string) int {
 	return 0
 }
 
-// runsSGLang reports whether a container's command line names SGLang's program or its server, or
-// else its image is called by that name.
+// runsSGLang reports whether a container's command line names SGLang's program or its server, or,
+// without a command, whether its image has that name.
 func runsSGLang(c *corev1.Container) bool {
 	for w := range commandWords(c) {
 		if path.Base(w) == "sglang" || strings.HasPrefix(w, "sglang.launch_server") {

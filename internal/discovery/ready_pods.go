@@ -13,11 +13,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// ReadyPods returns how many replicas a target is asked to have, and how many of them an
-// HPA counts as ready, by the pods that its scale selects, both as the cache has them now: one that multiplies what it reads does so
-// by them, also by those that end (k8s.io/kubernetes, podautoscaler, getReadyPodsCount). ok is false
-// where that is not known: of a target that is not there, and of kinds whose pods only their scale
-// selects.
+// ReadyPods returns the replicas that a target is asked to have, and the pods that an HPA counts as
+// ready, both by the cache now. An HPA that multiplies a value multiplies it by those pods,
+// terminating ones included (k8s.io/kubernetes, podautoscaler, getReadyPodsCount). ok is false
+// where they are unknown: for a missing target, and for kinds other than Deployment, StatefulSet
+// and LeaderWorkerSet.
 func (c *Cluster) ReadyPods(ctx context.Context, namespace string, target scaling.TargetRef) (replicas, ready scaling.Replicas, ok bool) {
 	replicas, selector := c.selected(ctx, client.ObjectKey{Namespace: namespace, Name: target.Name}, target)
 	if selector == nil || selector.Empty() {
@@ -35,8 +35,8 @@ func (c *Cluster) ReadyPods(ctx context.Context, namespace string, target scalin
 	return replicas, ready, true
 }
 
-// selected returns how many replicas a target is asked to have, and what selects its pods, nil where
-// that is not known.
+// selected returns the replicas that a target is asked to have, and the selector of its pods, nil
+// where that is unknown.
 func (c *Cluster) selected(ctx context.Context, key client.ObjectKey, target scaling.TargetRef) (scaling.Replicas, labels.Selector) {
 	selects := func(s *metav1.LabelSelector) labels.Selector {
 		out, err := metav1.LabelSelectorAsSelector(s)

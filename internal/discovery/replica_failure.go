@@ -7,10 +7,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// podFailure returns why a Deployment cannot have its pods, going by its
-// condition ReplicaFailure, which it takes over from its ReplicaSets. The API
-// server refuses the pods before there is any: neither the scheduler nor a
-// container ever says a word about them.
+// podFailure returns why a Deployment cannot create its pods, by its condition ReplicaFailure,
+// which it copies from its ReplicaSets. The API server refuses these pods before they exist, so
+// neither the scheduler nor a container reports the reason.
 func podFailure(conditions []appsv1.DeploymentCondition) scaling.Trouble {
 	for _, c := range conditions {
 		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {

@@ -14,25 +14,25 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// target is what is known of what a variant scales.
+// target is what is known of the scale target of a variant.
 type target struct {
-	missing string            // why the rest is unknown, "" when it is known
-	gone    bool              // it does not exist
+	missing string            // why the other fields are unknown, "" when they are known
+	gone    bool              // the target does not exist
 	current scaling.Replicas  // replicas asked for
-	pod     *corev1.PodSpec   // of one replica, or of the leader of one, nil when the kind does not tell
-	worker  *corev1.PodSpec   // of the other pods of a replica, nil for none
-	workers int               // of a replica
-	labels  map[string]string // of the template of its pods
-	pods    []pod             // that live, of a group its leader
-	owned   bool              // the pods were found by ownership, not by a selector
-	failure scaling.Trouble   // why its pods are not created, if it says so
-	resized string            // which groups have another size than the template says, "" for none
+	pod     *corev1.PodSpec   // of a replica, or of its leader; nil where the kind has no known template
+	worker  *corev1.PodSpec   // of the other pods of a replica; nil for none
+	workers int               // pods of a replica besides its leader
+	labels  map[string]string // of the template of the pods
+	pods    []pod             // live pods; only the leaders where a replica is a group
+	owned   bool              // the pods were found by their owner, not by a selector
+	failure scaling.Trouble   // why its pods are not created, or which image they wait for; zero where neither is known
+	resized string            // message about a group whose size differs from the template, "" for none
 }
 
-// resolve turns a VariantAutoscaling and its target into a variant. unitCost may
-// be nil. How long its pods take to start is left out.
+// resolve returns the variant of a VariantAutoscaling and its target, without its start-up.
+// unitCost may be nil.
 func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scaling.Variant {
-	role, _ := roleOf(va, t) // what is wrong with it holds the model: see holdIncomplete
+	role, _ := roleOf(va, t) // holdIncomplete holds the model where the role is wrong
 	v := scaling.Variant{
 		Key:         keyOf(va),
 		Model:       modelOf(va),
@@ -73,8 +73,8 @@ func resolve(va *v1alpha1.VariantAutoscaling, t target, unitCost UnitCost) scali
 	return v
 }
 
-// approval returns what annotations say of approval. What they say wrongly is a problem of the
-// configuration, which the status names.
+// approval returns the approval that the annotations ask for and grant. The status reports an
+// invalid value as a problem of the configuration.
 func approval(va *v1alpha1.VariantAutoscaling) scaling.Approval {
 	asks, ok := va.Annotations[v1alpha1.AnnotationApprove]
 	if !ok {
@@ -102,9 +102,9 @@ func accelerator(va *v1alpha1.VariantAutoscaling, t target) string {
 	return cmp.Or(stock.ProductAskedFor(t.pod), stock.ProductAskedFor(t.worker))
 }
 
-// gpusPerReplica returns the number of accelerators of a replica, at least 1:
-// what the spec says, else what the target's containers ask for, else what the
-// older shape of the profile says of this accelerator.
+// gpusPerReplica returns the number of accelerators of a replica, at least 1: that of the spec,
+// else that which the target's containers request, else that of the older profile for this
+// accelerator, else 1.
 func gpusPerReplica(va *v1alpha1.VariantAutoscaling, requested scaling.Accelerators, accelerator string) scaling.Accelerators {
 	if n := va.Spec.AcceleratorCount; n != nil && *n >= 1 {
 		return scaling.Accelerators(*n)
@@ -120,16 +120,16 @@ func gpusPerReplica(va *v1alpha1.VariantAutoscaling, requested scaling.Accelerat
 	return 1
 }
 
-// gpus returns how many accelerators the containers of a replica ask for, at most mostRequested.
+// gpus returns the accelerators that the containers of a replica request, at most mostRequested.
 func (t target) gpus() scaling.Accelerators {
 	return min(gpusRequested(t.pod)+scaling.Accelerators(t.workers)*gpusRequested(t.worker), mostRequested)
 }
 
-// mostRequested bounds the accelerators of one pod: no node has a million.
+// mostRequested limits the accelerators of one pod, and of one replica: no node has a million.
 const mostRequested = 1 << 20
 
-// gpusRequested returns how many accelerators the containers of a pod ask for, at
-// most mostRequested.
+// gpusRequested returns the accelerators that the containers of a pod request, at most
+// mostRequested.
 func gpusRequested(pod *corev1.PodSpec) scaling.Accelerators {
 	if pod == nil {
 		return 0
@@ -143,8 +143,8 @@ func gpusRequested(pod *corev1.PodSpec) scaling.Accelerators {
 	return scaling.Accelerators(total)
 }
 
-// gpusHeld returns how many accelerators a pod takes, as it was created: at least 1 where it
-// asks for any device. Of one that was stripped that is an annotation.
+// gpusHeld returns the accelerators that a pod takes by its spec: at least 1 where it requests any
+// device. The annotation annotationGPUs holds the number of a stripped pod.
 func gpusHeld(p *corev1.Pod) scaling.Accelerators {
 	switch {
 	case len(p.Spec.Containers) == 0:
@@ -159,9 +159,8 @@ func gpusHeld(p *corev1.Pod) scaling.Accelerators {
 	return max(1, gpusRequested(&p.Spec))
 }
 
-// unaccelerated reports whether a pod asks for no device at all: for none of an extended
-// resource, whose names have a domain, and by no resource claim. Devices of a vendor that
-// is not known may be accelerators.
+// unaccelerated reports whether a pod requests no device at all: no extended resource, whose names
+// have a domain, and no resource claim. Devices of an unknown vendor may be accelerators.
 func unaccelerated(pod *corev1.PodSpec) bool {
 	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
 		if len(c.Resources.Claims) > 0 {

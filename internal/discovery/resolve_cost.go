@@ -5,15 +5,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// UnitCost returns the cost of one accelerator of a type per hour in a namespace,
-// and whether the configuration has one. It is finite and not negative, and in the unit of
-// variantCost. Nil is a UnitCost that has none. It is called from several
-// goroutines at once.
+// UnitCost returns the cost of one accelerator of a type per hour in a namespace, and whether the
+// configuration has one. The cost is finite, 0 or more, and in the unit of variantCost. A nil
+// UnitCost has none. It must be safe for concurrent use.
 type UnitCost func(namespace, accelerator string) (cost float64, ok bool)
 
-// ofReplica returns the cost of a replica per hour and where it comes from, by
-// the rule of config.ReplicaCost. What the schema lets through and is no finite
-// number counts as not set; wva config check says so.
+// ofReplica returns the cost of a replica per hour and its source, by the rule of
+// config.ReplicaCost. A variantCost that the schema accepts and that is no finite number counts as
+// not set; wva config check reports it.
 func (u UnitCost) ofReplica(variantCost, namespace, accelerator string, gpus scaling.Accelerators) (float64, scaling.CostSource) {
 	cost, source, _ := config.ReplicaCost(variantCost, int(gpus), func() (float64, bool) {
 		if u == nil || accelerator == "" {

@@ -2,14 +2,13 @@ package discovery
 
 import "strings"
 
-// longestName is the most that the API server takes as the name of an object
-// (RFC 1123 subdomain, bytes).
+// longestName is the longest name of an object that the API server accepts (RFC 1123 subdomain,
+// bytes).
 const longestName = 253
 
-// nameFor returns the name that published versions suggest for the object of a
-// variant: its variantID in lower case, with a dash for each slash and dot,
-// without any other character that a name cannot have, and without dashes at
-// its ends. It is "" where nothing remains.
+// nameFor returns the name that published versions suggest for the object of a variant: its
+// variantID in lower case, with a dash for each slash and dot, without other characters that a name
+// cannot have, and without dashes at its ends. It is "" where nothing remains.
 func nameFor(variantID string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -23,8 +22,8 @@ func nameFor(variantID string) string {
 	return strings.Trim(name, "-")
 }
 
-// suggestion returns a name that would tell the variant, "" where the object has
-// it, states no variantID, or could not be called so.
+// suggestion returns a better name for an object, made from its variantID; "" where the object has
+// it already, has no variantID, or cannot have that name.
 func suggestion(name, variantID string) string {
 	suggested := nameFor(variantID)
 	if suggested == name || len(suggested) > longestName {

@@ -9,9 +9,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// profile returns the measured speed of a replica: variantProfile, else the
-// entry of the older modelProfile for this accelerator, of several the one for
-// this number of them.
+// profile returns the measured speed of a replica: variantProfile, else the entry of the older
+// modelProfile for this accelerator. Of several entries it takes the one with gpus accelerators,
+// else the first.
 func profile(spec v1alpha1.VariantAutoscalingSpec, accelerator string, gpus scaling.Accelerators) scaling.Profile {
 	if p := spec.VariantProfile; p != nil {
 		return profileOf("variantProfile", p.PerfParms, p.MaxBatchSize)
@@ -30,8 +30,7 @@ func profile(spec v1alpha1.VariantAutoscalingSpec, accelerator string, gpus scal
 	return profileOf("modelProfile", chosen.PerfParms, chosen.MaxBatchSize)
 }
 
-// entriesFor returns the entries of a profile for an accelerator, in their order.
-// Case does not tell accelerators apart.
+// entriesFor returns the entries of a profile for an accelerator, in their order. It ignores case.
 func entriesFor(p *v1alpha1.ModelProfile, accelerator string) []v1alpha1.AcceleratorProfile {
 	if p == nil {
 		return nil
@@ -45,10 +44,10 @@ func entriesFor(p *v1alpha1.ModelProfile, accelerator string) []v1alpha1.Acceler
 	return out
 }
 
-// longestText bounds what a problem repeats of a coefficient, in bytes.
+// longestText limits how much of a coefficient a problem quotes, in bytes.
 const longestText = 64
 
-// firstOf returns the first part of a text.
+// firstOf returns text, shortened to longestText bytes and an ellipsis.
 func firstOf(text string) string {
 	if len(text) <= longestText {
 		return text
@@ -56,9 +55,9 @@ func firstOf(text string) string {
 	return strings.ToValidUTF8(text[:longestText], "") + "..."
 }
 
-// profileOf reads a profile; source is the field of the spec that holds it. One
-// without coefficients is none, but for its batch size, of which no more than
-// scaling.MostBatch counts.
+// profileOf reads a profile; source is the field of the spec that holds it. A profile without
+// coefficients has only its batch size, at most scaling.MostBatch. A missing or wrong coefficient
+// is a Problem.
 func profileOf(source string, parms *v1alpha1.PerfParms, maxBatchSize *int32) scaling.Profile {
 	var p scaling.Profile
 	if maxBatchSize != nil {

@@ -10,21 +10,21 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// remarks says once of each object what its owner may want to change and need
-// not. The zero value has said nothing. It is safe for concurrent use.
+// remarks logs, once for each object, what its owner may want to change but need not. The zero
+// value has logged nothing. It is safe for concurrent use.
 type remarks struct {
 	mu   sync.Mutex
 	said map[scaling.VariantKey]remark
 }
 
-// remark is what there is to say of one object.
+// remark is what there is to log about one object.
 type remark struct {
-	uid   types.UID // an object that is deleted and made again is told anew
-	name  string    // that it might have, "" when its own is as good
-	owner string    // the Deployment that an older version made its owner
+	uid   types.UID // a remark on a recreated object is logged again
+	name  string    // the suggested name, "" for none
+	owner string    // the Deployment that an older version made its owner, "" for none
 }
 
-// say logs what has not been said yet of these objects, and forgets the others.
+// say logs the remarks on these objects that have not been logged yet, and forgets other objects.
 func (r *remarks) say(log logr.Logger, vas []v1alpha1.VariantAutoscaling) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

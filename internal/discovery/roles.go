@@ -9,8 +9,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// roleOf returns the role of a variant, and what is wrong with what is said of it: its object and its
-// pods must not differ.
+// roleOf returns the role of a variant, and what is wrong with it, "" for nothing: the annotations
+// of its object and the label of its pods must agree.
 func roleOf(va *v1alpha1.VariantAutoscaling, t target) (scaling.Role, string) {
 	said, by := "", ""
 	for _, source := range []struct{ name, word string }{
@@ -35,8 +35,8 @@ func roleOf(va *v1alpha1.VariantAutoscaling, t target) (scaling.Role, string) {
 	return scaling.Role(said), ""
 }
 
-// role returns the role of the pods in llm-d's words: that of the template, else of the pods that
-// live, the first by name.
+// role returns the role of the pods in llm-d's words, "" for none: that of the template, else that
+// of the live pod with the first name.
 func (t target) role() string {
 	if t.pod != nil || t.labels != nil || len(t.pods) == 0 {
 		return t.labels[v1alpha1.RoleKey]
@@ -44,9 +44,10 @@ func (t target) role() string {
 	return slices.MinFunc(t.pods, func(a, b pod) int { return cmp.Compare(a.name, b.name) }).labels[v1alpha1.RoleKey]
 }
 
-// holdIncomplete holds every variant of a model whose variants do not say by their roles who serves which part
-// of its requests: a role is not known or contradicts itself, prefill or decode has no variant, or
-// the roles belong to different models. vas and targets are those of the variants.
+// holdIncomplete holds every variant of a model whose roles do not say which variants serve which
+// part of its requests: a role is unknown or contradicts itself, prefill or decode has no variant,
+// or the roles belong to different models. vas and targets are those of the variants, in the same
+// order.
 func holdIncomplete(variants []scaling.Variant, vas []*v1alpha1.VariantAutoscaling, targets []target, in map[string]workloads) {
 	r := rolesOf(variants, vas, targets, in)
 	for model, members := range r.members {
@@ -59,14 +60,14 @@ func holdIncomplete(variants []scaling.Variant, vas []*v1alpha1.VariantAutoscali
 	}
 }
 
-// roles is who serves which part of the requests of the fleet.
+// roles says which variants serve which part of the requests of the fleet.
 type roles struct {
 	variants []scaling.Variant
-	problems []string // of the role of each variant, "" for none
+	problems []string // with the role of each variant, "" for none
 	targets  []target
-	members  map[scaling.ModelKey][]int      // of the variants
+	members  map[scaling.ModelKey][]int      // indexes of the variants of each model
 	parts    map[string][]workloadName       // the workloads of prefill and decode, by namespace
-	owner    map[string]map[workloadName]int // the variant that scales a workload, by namespace
+	owner    map[string]map[workloadName]int // index of the variant that scales a workload, by namespace
 	in       map[string]workloads
 }
 
@@ -94,7 +95,7 @@ func rolesOf(variants []scaling.Variant, vas []*v1alpha1.VariantAutoscaling, tar
 	return r
 }
 
-// incomplete says why it is not known who serves which part of the requests of a model, "" where it is.
+// incomplete says why the roles of a model are not complete, "" where they are.
 func (r roles) incomplete(model scaling.ModelKey) string {
 	members := r.members[model]
 	of := func(role scaling.Role) int {
@@ -129,7 +130,7 @@ func (r roles) incomplete(model scaling.ModelKey) string {
 	return ""
 }
 
-// first returns the first of some variants that is one of those wanted, -1 for none.
+// first returns the first of some indexes whose variant is wanted, -1 for none.
 func (r roles) first(of []int, wanted func(scaling.Variant) bool) int {
 	if n := slices.IndexFunc(of, func(i int) bool { return wanted(r.variants[i]) }); n >= 0 {
 		return of[n]
@@ -137,8 +138,9 @@ func (r roles) first(of []int, wanted func(scaling.Variant) bool) int {
 	return -1
 }
 
-// withoutPartner says who has the other role of the requests of a variant, whose model has no variant
-// with it. Where no variant has it, it returns none.
+// withoutPartner says where the other role of variant i is, whose model has no variant with it: on
+// a workload that no variant scales, or on a variant of another model that lacks a role, too. Where
+// neither exists, the message says none, and is "" if none is "".
 func (r roles) withoutPartner(i int, other scaling.Role, none string) string {
 	v := r.variants[i]
 	has := none
@@ -164,7 +166,8 @@ func (r roles) withoutPartner(i int, other scaling.Role, none string) string {
 	return fmt.Sprintf("variant %s has the role %s, and %s the role %s", v.Key.Name, v.Role, has, other)
 }
 
-// whole reports whether the variants of a model have both roles.
+// whole reports whether the variants of a model have both roles: one has prefill, and one another
+// role.
 func (r roles) whole(model scaling.ModelKey) bool {
 	members := r.members[model]
 	return r.first(members, func(v scaling.Variant) bool { return v.Role == scaling.RolePrefill }) >= 0 &&
@@ -180,7 +183,8 @@ func (w workload) role() scaling.Role {
 	return role
 }
 
-// workloadOf names what a target is known as: a LeaderWorkerSet as the StatefulSet of its leaders.
+// workloadOf returns the name under which the workload of a target is known. A LeaderWorkerSet is
+// known as the StatefulSet of its leaders.
 func workloadOf(ref scaling.TargetRef) workloadName {
 	if isGroupSet(ref) {
 		return workloadName{kindStatefulSet, ref.Name}
@@ -188,14 +192,14 @@ func workloadOf(ref scaling.TargetRef) workloadName {
 	return workloadName{ref.Kind, ref.Name}
 }
 
-// apart reports whether labels of pods say that they serve different models.
+// apart reports whether the labels of two pods name different models.
 func apart(a, b map[string]string) bool {
 	x, y := serviceOf(a), serviceOf(b)
 	return x != "" && y != "" && x != y
 }
 
-// serviceOf returns what the pods of both roles of a model have in common, as their labels say it: the
-// model of llm-d, or the service of KServe; "" where they say nothing.
+// serviceOf returns what labels say the pods of both roles have in common: the model of llm-d, or
+// the service of KServe; "" where they name neither.
 func serviceOf(labels map[string]string) string {
 	if model := labels["llm-d.ai/model"]; model != "" {
 		return "model " + model + " by the label llm-d.ai/model"

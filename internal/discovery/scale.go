@@ -19,15 +19,15 @@ type Scales interface {
 	Scale(ctx context.Context, namespace string, target scaling.TargetRef) (*autoscalingv1.Scale, error)
 }
 
-// scaleAnswer is what the scale subresource of a target says.
+// scaleAnswer is the answer of the scale subresource of a target.
 type scaleAnswer struct {
-	missing  string // why the rest is unknown
+	missing  string // why the other fields are unknown, "" when they are known
 	gone     bool   // the target, or its kind, does not exist, or cannot be scaled
 	replicas scaling.Replicas
 	selector string
 }
 
-// answerOf puts the outcome of reading a scale into an answer.
+// answerOf returns the answer for the result of reading a scale.
 func answerOf(scale *autoscalingv1.Scale, err error, ref scaling.TargetRef, namespace string) scaleAnswer {
 	switch {
 	case err == nil:

@@ -14,18 +14,17 @@ import (
 )
 
 const (
-	// scalesWithin is how long a look at the fleet waits for scales, all of them
-	// together, and how long one read may take: who serves a kind, or converts it,
-	// may be a tenant's webhook that does not answer.
+	// scalesWithin is how long one Fleet waits for all scales together, and how long one read may
+	// take: a kind may be served, or converted, by a tenant's webhook that does not answer.
 	scalesWithin = 2 * time.Second
-	// missFor is for how long a target is not read again that did not answer, or
-	// whose kind the cluster does not have: to look for a kind takes several requests.
+	// missFor is how long a target is not read again after it did not answer, or after the cluster
+	// did not have its kind: looking for a kind takes several requests.
 	missFor = 30 * time.Second
-	// distrustFor is for how long no look waits for the targets of a namespace after one
-	// of them did not answer: a look then takes what they said last.
+	// distrustFor is how long Fleet does not wait for the targets of a namespace after one of them
+	// did not answer. It then uses their last answers.
 	distrustFor = 10 * time.Minute
-	// readsAtOnce limits how many scales are read at the same time, readsOfOne how
-	// many of one namespace.
+	// readsAtOnce limits how many scales are read at the same time, readsOfOne how many of one
+	// namespace.
 	readsAtOnce, readsOfOne = 64, 8
 )
 
@@ -35,25 +34,25 @@ type scaleTarget struct {
 	ref       scaling.TargetRef
 }
 
-// scaleReads reads scales side by side. A read that does not end in time goes on
-// without anybody waiting for it. It is safe for concurrent use.
+// scaleReads reads scales side by side. A read that takes too long goes on, and its caller no
+// longer waits for it. It is safe for concurrent use.
 type scaleReads struct {
 	scales Scales
 	slots  chan struct{}
 
 	mu     sync.Mutex
-	shares map[string]chan struct{} // of slots, by namespace
+	shares map[string]chan struct{} // slots of each namespace
 	known  map[scaleTarget]*scaleRead
 	missed map[string]time.Time // when a target last did not answer in time, by namespace
 }
 
 // scaleRead is the latest read of a target.
 type scaleRead struct {
-	waited <-chan struct{} // closed when no caller waits for it any more
+	waited <-chan struct{} // closed when callers stop waiting for it
 	ended  chan struct{}   // closed when answer and again are set
 	answer scaleAnswer
-	again  time.Time   // not to be read before; zero for a read that did not miss
-	before scaleAnswer // of the read before it, or that there is none
+	again  time.Time   // do not read again before; zero for a read that did not miss
+	before scaleAnswer // of the previous read; that of a silent target for the first read
 }
 
 func newScaleReads(scales Scales) *scaleReads {
@@ -62,9 +61,8 @@ func newScaleReads(scales Scales) *scaleReads {
 	}
 }
 
-// read returns what the scale of every target says whose kind has no informer, within
-// scalesWithin. Where a target of a namespace did not answer within distrustFor, it waits
-// for none of that namespace.
+// read returns the answer of every target whose kind has no informer, within scalesWithin. It does
+// not wait for a namespace in which a target missed its time less than distrustFor ago.
 func (r *scaleReads) read(ctx context.Context, vas []*v1alpha1.VariantAutoscaling, now time.Time) map[scaleTarget]scaleAnswer {
 	reads, waits := r.begin(ctx, vas, now)
 	answers := make(map[scaleTarget]scaleAnswer, len(reads))
@@ -90,7 +88,7 @@ func (r *scaleReads) read(ctx context.Context, vas []*v1alpha1.VariantAutoscalin
 	return answers
 }
 
-// miss notes that a target of a namespace did not answer in time.
+// miss records that a target of a namespace did not answer in time.
 func (r *scaleReads) miss(namespace string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,15 +97,15 @@ func (r *scaleReads) miss(namespace string, now time.Time) {
 	}
 }
 
-// begin returns the latest read of each target: one that is under way, or missed a
-// short while ago, else a new one; and the namespaces whose targets are waited for. What
-// is no target any more is forgotten.
+// begin returns the latest read of each target, and the namespaces whose targets are waited for. It
+// begins a new read unless one is under way, or the last one missed less than missFor ago. It
+// forgets objects that are no longer targets.
 func (r *scaleReads) begin(ctx context.Context, vas []*v1alpha1.VariantAutoscaling, now time.Time) (reads map[scaleTarget]*scaleRead, waits map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.missed, func(_ string, at time.Time) bool { return now.Sub(at) >= distrustFor })
 	reads, waits = map[scaleTarget]*scaleRead{}, map[string]bool{}
-	// Those that wait may end before the read does.
+	// The context of the caller may end before the read does.
 	background := context.WithoutCancel(ctx)
 	waited, cancel := context.WithTimeout(background, scalesWithin)
 	context.AfterFunc(waited, cancel)
@@ -137,7 +135,7 @@ func (r *scaleReads) begin(ctx context.Context, vas []*v1alpha1.VariantAutoscali
 	return reads, waits
 }
 
-// run reads a scale once it has its slots.
+// run reads a scale as soon as it has a slot of its namespace and one of all.
 func (r *scaleReads) run(ctx context.Context, t scaleTarget, read *scaleRead, now time.Time) {
 	defer close(read.ended)
 	r.mu.Lock()
@@ -166,7 +164,7 @@ func (r *scaleReads) run(ctx context.Context, t scaleTarget, read *scaleRead, no
 	}
 }
 
-// share returns the slots of a namespace. The lock is held by the caller.
+// share returns the slots of a namespace. The caller holds the lock.
 func (r *scaleReads) share(namespace string) chan struct{} {
 	share, ok := r.shares[namespace]
 	if !ok {
@@ -186,7 +184,7 @@ func (r *scaleRead) done() bool {
 	}
 }
 
-// silent is what is known of a target that does not answer.
+// silent returns the answer for a target that did not answer.
 func silent(ref scaling.TargetRef, namespace string) scaleAnswer {
 	return scaleAnswer{missing: fmt.Sprintf("the scale of %s %q in namespace %q was not answered within %s: look at who serves %s, and its conversion webhook",
 		ref.Kind, ref.Name, namespace, scalesWithin, ref.APIVersion)}

@@ -14,17 +14,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 )
 
-// Served reads what there is but for the VariantAutoscalings of namespaces that
-// the annotation AnnotationExclude leaves alone. Those are read one by one as if
-// they were served, and are in no list.
+// Served reads all objects except the VariantAutoscalings of excluded namespaces
+// (AnnotationExclude). Get still returns those, and List leaves them out.
 //
-// An annotated scaler is read as the VariantAutoscaling that it stands for
-// (scalers.Annotated), after those that there are.
+// Served adds each annotated scaler as the VariantAutoscaling that it stands for
+// (scalers.Annotated), after the existing ones.
 type Served struct {
 	client.Reader // the cache of a manager built with CacheOptions
 	// Annotated reads the annotated scalers, nil for none.
 	Annotated *scalers.Annotated
-	// Everywhere lists those of namespaces that are left alone, too.
+	// Everywhere makes List return those of excluded namespaces, too.
 	Everywhere bool
 }
 
@@ -80,8 +79,8 @@ func (s Served) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 	return nil
 }
 
-// LeftAlone returns the VariantAutoscalings of namespaces that are left alone, in slices of the
-// caller's own.
+// LeftAlone returns the VariantAutoscalings of excluded namespaces, in a slice that the caller may
+// modify. It returns no annotated scalers.
 func (s Served) LeftAlone(ctx context.Context) ([]v1alpha1.VariantAutoscaling, error) {
 	alone, err := s.alone(ctx)
 	if err != nil {
@@ -98,7 +97,7 @@ func (s Served) LeftAlone(ctx context.Context) ([]v1alpha1.VariantAutoscaling, e
 	return out, nil
 }
 
-// alone returns the namespaces that are left alone.
+// alone returns the excluded namespaces.
 func (s Served) alone(ctx context.Context) (map[string]bool, error) {
 	var list metav1.PartialObjectMetadataList
 	list.SetGroupVersionKind(namespaces().GroupVersionKind())
@@ -114,7 +113,7 @@ func (s Served) alone(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// excluded reports whether a namespace is left alone.
+// excluded reports whether a namespace is excluded.
 func excluded(namespace client.Object) bool {
 	return namespace.GetAnnotations()[v1alpha1.AnnotationExclude] == "true"
 }

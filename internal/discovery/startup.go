@@ -11,21 +11,20 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// A pod says when it last became Ready, and not when it first did: a readiness probe
-// that fails for a moment moves that time. So a start-up is taken from a pod that this
-// process saw before its first Ready. Of a pod that was Ready when it was first seen,
-// the last time is taken for the first one where no container of it was restarted and
-// the time is at most longestUnseen: most models start within it, and a probe that
-// failed later than that is told from a start.
+// A pod says when it last became Ready, not when it first did: a readiness probe that fails for a
+// moment moves that time. So a start-up is measured on a pod that this process saw before its first
+// Ready. A pod that was already Ready when first seen counts only if none of its containers was
+// restarted and the time is at most longestUnseen: most models start within it, and a later time is
+// more likely that of a failed probe.
 const longestUnseen = 10 * time.Minute
 
-// firstStatus is how much later than the start of a pod its first status may be, whose
-// times the kubelet sets together, in whole seconds.
+// firstStatus is how long after the start of a pod its first status may come. The kubelet sets its
+// times together, in whole seconds.
 const firstStatus = 5 * time.Second
 
-// neverReady reports whether a pod has not been Ready since its creation. The condition
-// Ready of such a pod is False since the kubelet took the pod, or is not there yet; of a
-// pod that was Ready before, it is False since the probe failed.
+// neverReady reports whether a pod has not been Ready since its creation. Its condition Ready is
+// then missing, or False since the kubelet accepted the pod. After an earlier Ready it is False
+// since the probe failed.
 func neverReady(p *corev1.Pod) bool {
 	started := p.CreationTimestamp.Time
 	if p.Status.StartTime != nil && p.Status.StartTime.After(started) {
@@ -44,8 +43,8 @@ func restarted(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return c.RestartCount > 0 })
 }
 
-// startUp returns how long a pod took to its first Ready, and false where that is not
-// known. awaited is whether the pod was seen before its first Ready.
+// startUp returns how long a pod took to its first Ready, and false where that is unknown. awaited
+// is whether the pod was seen before its first Ready.
 func (p pod) startUp(awaited bool) (scaling.StartUp, bool) {
 	took := p.readyAt.Sub(p.created)
 	switch {
@@ -54,11 +53,11 @@ func (p pod) startUp(awaited bool) (scaling.StartUp, bool) {
 	case !awaited && (p.restarted || took > longestUnseen):
 		return scaling.StartUp{}, false
 	}
-	// Times of the API server are whole seconds, and none is no time.
+	// The API server's times are whole seconds, and a start-up of 0 would mean that there is none.
 	return scaling.StartUp{Pod: p.id(), Created: p.created.UTC(), Took: max(time.Second, took.Truncate(time.Second))}, true
 }
 
-// id names a pod for ever. Eight digits of a UID tell twenty pods apart.
+// id returns a short permanent ID of the pod. Eight digits of a UID distinguish twenty pods.
 func (p pod) id() string {
 	if len(p.uid) < idLength {
 		return p.name
@@ -68,18 +67,18 @@ func (p pod) id() string {
 
 const idLength = 8
 
-// unseenFor is how long start-ups of a variant are remembered that is not in the fleet:
-// longer than it takes to apply it again, or to end a conflict about its target.
+// unseenFor is how long the start-ups of a variant are kept while it is not in the fleet: longer
+// than it takes to apply it again, or to end a conflict about its target.
 const unseenFor = 24 * time.Hour
 
-// started is a variant of a model: other models take other times to load.
+// started identifies a variant together with its model: another model takes another time to load.
 type started struct {
 	model   scaling.ModelKey
 	variant string
 }
 
-// startUps remembers how long pods took to start, also while no pod is there. The zero
-// value remembers nothing. It is safe for concurrent use.
+// startUps remembers how long pods took to start, also while no pod exists. The zero value
+// remembers nothing. It is safe for concurrent use.
 type startUps struct {
 	mu      sync.Mutex
 	known   map[started]scaling.StartUps
@@ -87,8 +86,8 @@ type startUps struct {
 	awaited map[string]bool       // pods that had not been Ready yet, as last seen
 }
 
-// observe takes over what the pods of every variant of a fleet say at now, and completes
-// the variants by what is remembered of them. targets are those of the variants.
+// observe records the start-ups of the pods of a fleet at now, and completes the variants with what
+// is remembered. targets are those of the variants, in the same order.
 func (s *startUps) observe(variants []scaling.Variant, targets []target, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +121,7 @@ func (s *startUps) init() {
 	}
 }
 
-// restore adds what an earlier process remembered of a model, as of now.
+// restore adds what an earlier process remembered of a model, as if seen at now.
 func (s *startUps) restore(model scaling.ModelKey, of scaling.VariantStartUps, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +137,7 @@ func (s *startUps) restore(model scaling.ModelKey, of scaling.VariantStartUps, n
 	}
 }
 
-// all returns what is remembered of each model.
+// all returns the start-ups of each model.
 func (s *startUps) all() map[scaling.ModelKey]scaling.VariantStartUps {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,19 +151,18 @@ func (s *startUps) all() map[scaling.ModelKey]scaling.VariantStartUps {
 	return out
 }
 
-// RestoreStartUps adds what an earlier process remembered of each model. Call it before
-// the first Fleet.
+// RestoreStartUps adds the start-ups that an earlier process remembered of each model. Call it
+// before the first Fleet.
 func (c *Cluster) RestoreStartUps(of map[scaling.ModelKey]scaling.VariantStartUps, now time.Time) {
 	for model, ups := range of {
 		c.startUps.restore(model, ups, now)
 	}
 }
 
-// AllStartUps returns how long pods took to start of each model, as far as a Fleet has
-// seen it or RestoreStartUps was told.
+// AllStartUps returns the start-ups of each model that Fleet observed or RestoreStartUps added.
 func (c *Cluster) AllStartUps() map[scaling.ModelKey]scaling.VariantStartUps { return c.startUps.all() }
 
-// StartUps returns those of a variant that serves a model.
+// StartUps returns the start-ups of a variant that serves model.
 func (c *Cluster) StartUps(model scaling.ModelKey, variant string) scaling.StartUps {
 	c.startUps.mu.Lock()
 	defer c.startUps.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// imageReasons are those for which the kubelet has a container wait for its image
-// (k8s.io/kubernetes, pkg/kubelet/images/types.go). The first two take turns.
+// imageReasons are the reasons with which the kubelet lets a container wait for its image
+// (k8s.io/kubernetes, pkg/kubelet/images/types.go). The first two alternate.
 var imageReasons = []string{"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "ImageInspectError", "InvalidImageName", "RegistryUnavailable"}
 
 func waitsForImage(c corev1.ContainerStatus) bool {
@@ -18,7 +18,7 @@ func waitsForImage(c corev1.ContainerStatus) bool {
 }
 
 // unpulled returns the image that a container of a pod waits for because it could not be pulled, ""
-// where none does.
+// where no container waits for one.
 func unpulled(p *corev1.Pod) string {
 	for _, containers := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
 		if i := slices.IndexFunc(containers, waitsForImage); i >= 0 {
@@ -28,8 +28,8 @@ func unpulled(p *corev1.Pod) string {
 	return ""
 }
 
-// imageFailure returns that pods of a target wait for an image that could not be pulled, since
-// the oldest of them was created.
+// imageFailure reports the image that the oldest of the waiting pods of a target could not pull,
+// since the creation of that pod; the zero value where no pod waits for one.
 func imageFailure(pods []pod) scaling.Trouble {
 	var oldest *pod
 	for i := range pods {

@@ -6,17 +6,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// longestCommandLine bounds the command and the arguments of a container with its
-// variables expanded, in bytes: Linux refuses a single argument of 128 KiB
-// (MAX_ARG_STRLEN), and a container that names one long variable often would
-// otherwise take gigabytes here.
+// longestCommandLine limits the command and the arguments of a container with its variables
+// expanded, in bytes. Linux refuses a single argument of 128 KiB (MAX_ARG_STRLEN), and a container
+// that names one long variable often would otherwise take gigabytes here.
 const longestCommandLine = 128 << 10
 
-// expanded returns a container with the variables that its environment spells out
-// put into its command line, as the kubelet does it: $(NAME), of which NAME ends at
-// the first parenthesis. "$$" stays as it is, since it begins no variable when the
-// result is expanded again. Size is that of the result in bytes. Where it would be
-// beyond most, the container is returned as it was, with the size reached and false.
+// expanded returns a container with the literal variables of its environment put into its command
+// line, as the kubelet does: $(NAME), where NAME ends at the first parenthesis. "$$" stays, so that
+// a second expansion leaves it alone, too. size is the length of the result in bytes. Where it
+// would exceed most, expanded returns the container unchanged, most, and false.
 func expanded(c *corev1.Container, most int) (out corev1.Container, size int, ok bool) {
 	values := make(map[string]string, len(c.Env))
 	for _, e := range c.Env {
@@ -43,7 +41,7 @@ type expansion struct {
 func (x *expansion) all(words []string) []string {
 	var out []string
 	for _, w := range words {
-		if x.room--; x.room < 0 { // the byte that ends a word
+		if x.room--; x.room < 0 { // for the byte that ends a word
 			return nil
 		}
 		out = append(out, x.word(w))
@@ -70,7 +68,7 @@ func (x *expansion) word(w string) string {
 		if w[at+1] == '(' {
 			name, after, closed := strings.Cut(rest, ")")
 			if !closed {
-				break // of what follows nothing is closed either
+				break // no later variable is closed either
 			}
 			value, known := x.values[name]
 			if !known {

@@ -16,25 +16,25 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// kinds with an informer, of any version of the group apps.
+// The kinds with an informer, in any version of the group apps.
 const (
 	kindDeployment  = "Deployment"
 	kindStatefulSet = "StatefulSet"
 )
 
-// workloads is what runs in one namespace.
+// workloads holds the workloads and pods of one namespace.
 type workloads struct {
 	namespace string
 	known     map[workloadName]workload
 	pods      []pod
-	ending    []scaling.PodName   // those that terminate
-	owned     map[types.UID][]pod // by the workload that they belong to in the end
-	// parts are the workloads that another object controls: the StatefulSet of
-	// the leaders of a LeaderWorkerSet. Its workers are controlled by pods.
+	ending    []scaling.PodName   // terminating pods
+	owned     map[types.UID][]pod // by the Deployment, else the controller, that owns them
+	// parts holds the workloads that another object controls, by that object: the StatefulSet of
+	// the leaders of a LeaderWorkerSet, and the StatefulSets of workers by their leader pod.
 	parts   map[workloadName][]types.UID
-	readyOf map[types.UID]int           // pods, by StatefulSet
-	sizeOf  map[types.UID]int           // pods that a StatefulSet asks for
-	groups  map[string]*leaderWorkerSet // by name, as far as they are known
+	readyOf map[types.UID]int           // Ready pods, by StatefulSet
+	sizeOf  map[types.UID]int           // pods that the spec asks for, by StatefulSet
+	groups  map[string]*leaderWorkerSet // by name, the known ones
 }
 
 type workloadName struct{ kind, name string }
@@ -44,8 +44,8 @@ type workload struct {
 	uid      types.UID
 	replicas scaling.Replicas
 	pod      *corev1.PodSpec
-	labels   map[string]string // of its template
-	failure  scaling.Trouble   // why its pods are not created, if it says so
+	labels   map[string]string // of its pod template
+	failure  scaling.Trouble   // why its pods are not created; zero where that is unknown
 }
 
 // readNamespace reads the workloads and live pods of a namespace.
@@ -83,7 +83,7 @@ func (c *Cluster) readNamespace(ctx context.Context, namespace string) (workload
 	return w, nil
 }
 
-// addPart notes whose part a workload is.
+// addPart records the controller of a workload.
 func (w *workloads) addPart(o metav1.Object) {
 	if owner := metav1.GetControllerOfNoCopy(o); owner != nil {
 		name := workloadName{owner.Kind, owner.Name}
@@ -91,8 +91,8 @@ func (w *workloads) addPart(o metav1.Object) {
 	}
 }
 
-// assign sorts the pods that live by the workload that they belong to. A pod of
-// a ReplicaSet belongs to its Deployment.
+// assign groups the live pods by their workload, and lists the terminating ones. A pod of a
+// ReplicaSet belongs to its Deployment.
 func (w *workloads) assign(pods []corev1.Pod, deployments map[types.UID]types.UID) {
 	for i := range pods {
 		p, ok := living(&pods[i])
@@ -113,8 +113,8 @@ func (w *workloads) assign(pods []corev1.Pod, deployments map[types.UID]types.UI
 	}
 }
 
-// target returns the target that ref names; scale is its scale subresource
-// where the kind has no informer.
+// target returns the target that ref names. scale is the answer of its scale subresource where the
+// kind has no informer.
 func (w workloads) target(ref scaling.TargetRef, scale scaleAnswer) target {
 	if !hasInformer(ref) {
 		t := w.scaled(ref, scale)
@@ -134,9 +134,8 @@ func (w workloads) target(ref scaling.TargetRef, scale scaleAnswer) target {
 	return t
 }
 
-// scaled returns a target that is known by its scale. Its pods are those of the
-// workloads that it controls, which are known without the scale too, else those
-// that its scale selects.
+// scaled returns a target that is read by its scale. Its pods are those of the workloads that it
+// controls, which are known without the scale too; else those that its scale selects.
 func (w workloads) scaled(ref scaling.TargetRef, scale scaleAnswer) target {
 	if scale.gone {
 		return target{missing: scale.missing, gone: true}
@@ -162,7 +161,7 @@ func (w workloads) scaled(ref scaling.TargetRef, scale scaleAnswer) target {
 	return t
 }
 
-// hasInformer reports whether the kind of a target is read from informers.
+// hasInformer reports whether targets of this kind are read from informers.
 func hasInformer(ref scaling.TargetRef) bool {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	return err == nil && gv.Group == appsv1.GroupName && (ref.Kind == kindDeployment || ref.Kind == kindStatefulSet)
@@ -179,7 +178,7 @@ func deploymentsOf(replicaSets []metav1.PartialObjectMetadata) map[types.UID]typ
 	return out
 }
 
-// replicaSetList returns the list by which ReplicaSets are read: metadata only.
+// replicaSetList returns the list for reading ReplicaSets: metadata only.
 func replicaSetList() *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("ReplicaSetList"))

@@ -10,7 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// late is how many intervals a decision may be old.
+// late is how many intervals old a decision may be.
 const late = 3
 
 func decisionChecks() []check {
@@ -56,12 +56,12 @@ func analyzed(c *Case, say *result) {
 	})
 }
 
-// reasonText puts a reason and its message together.
+// reasonText joins a reason and its message.
 func reasonText(reason v1alpha1.ConditionReason, message string) string {
 	return said(string(reason), message)
 }
 
-// bounding are the reasons of a step that keeps a decision below what is needed.
+// bounding are the reasons of steps that keep a decision below what the load needs.
 var bounding = []scaling.Reason{
 	scaling.ReasonAboveMax, scaling.ReasonNoCandidate, scaling.ReasonNoStock, scaling.ReasonOverQuota, scaling.ReasonObjectiveInfeasible,
 }

@@ -11,23 +11,23 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Finding is one thing that is wrong.
+// Finding is one problem.
 type Finding struct {
 	Code     Code     `json:"code"`
 	Name     string   `json:"name"`
-	Object   string   `json:"object,omitempty"` // Kind namespace/name that it is about, "" for the installation
+	Object   string   `json:"object,omitempty"` // its object, as "Kind namespace/name"; "" for the installation
 	Sentence string   `json:"sentence"`
 	Evidence []string `json:"evidence"`
 	Mend     string   `json:"mend"` // a command
 	Advice   string   `json:"advice,omitempty"`
 	Page     string   `json:"page"`
-	// Others are further objects of which the same is true, with the same evidence.
+	// Others are further objects with the same problem and the same evidence.
 	Others []string `json:"others,omitempty"`
 
 	of *scaling.VariantKey // nil for the installation
 }
 
-// StageReport is what was seen and found in one stage.
+// StageReport holds the results of one stage.
 type StageReport struct {
 	Stage    string    `json:"stage"`
 	Seen     []string  `json:"seen"` // what is in order
@@ -37,15 +37,15 @@ type StageReport struct {
 // Report is the answer of Diagnose.
 type Report struct {
 	Stages   []StageReport `json:"stages"`
-	Variants int           `json:"variants"` // looked at
+	Variants int           `json:"variants"` // checked
 	Found    int           `json:"found"`    // findings
 	Skipped  []Code        `json:"skipped,omitempty"`
-	Probe    *Probe        `json:"probe,omitempty"` // nil where none was made
+	Probe    *Probe        `json:"probe,omitempty"` // nil without a probe
 }
 
-// Filter says which findings are wanted.
+// Filter selects findings.
 type Filter struct {
-	Only []Code // none for all
+	Only []Code // empty for all
 	Skip []Code
 }
 
@@ -53,27 +53,27 @@ func (f Filter) wants(code Code) bool {
 	return (len(f.Only) == 0 || slices.Contains(f.Only, code)) && !slices.Contains(f.Skip, code)
 }
 
-// check is one look at a Case.
+// check is one check of a Case.
 type check struct {
 	name  string
-	codes []Code // that it may find
-	needs []Read // without which it is not made
+	codes []Code // the findings that it may make
+	needs []Read // it is not made if one of them failed
 	pre   bool   // made before an installation, too
 	run   func(c *Case, say *result)
 }
 
-// result gathers what a check sees and finds.
+// result collects the results of a check.
 type result struct {
 	seen  []string
 	found []Finding
 }
 
-// saw notes what is in order.
+// saw notes something that is in order.
 func (r *result) saw(format string, args ...any) {
 	r.seen = append(r.seen, fmt.Sprintf(format, args...))
 }
 
-// names are what replaces the words in capitals of a command.
+// names replace the words in capitals of a command.
 type names map[string]string
 
 // finds notes a finding of the installation.
@@ -97,13 +97,13 @@ func (r *result) findsOf(code Code, c *Case, v *Variant, n names, evidence ...st
 	f.of, f.Object = &key, v.String()
 }
 
-// String names the variant's object.
+// String names the object of the variant.
 func (v *Variant) String() string {
 	kind := cmp.Or(v.Object.Kind, "VariantAutoscaling")
 	return fmt.Sprintf("%s %s/%s", kind, v.Object.Namespace, v.Object.Name)
 }
 
-// kindOf returns the kind of the variant's object as kubectl takes it.
+// kindOf returns the kind of the object of the variant, as kubectl accepts it.
 func kindOf(v *Variant) string {
 	if v.Object.FromScaler() {
 		return strings.ToLower(v.Object.Kind)
@@ -111,14 +111,14 @@ func kindOf(v *Variant) string {
 	return "va"
 }
 
-// The words of a command that stand for names, and the names that a shell takes as they are.
+// The placeholders of a command, and the names that need no quotes in a shell.
 var (
 	placeholder = regexp.MustCompile(`\b[A-Z]+\b`)
 	plain       = regexp.MustCompile(`^[\w.:/,@%+= -]*$`)
 )
 
-// fill replaces the words in capitals of a command. A name that a shell would read otherwise is quoted:
-// commands are copied, and names may be written by others.
+// fill replaces the words in capitals of a command. It quotes names that a shell would interpret:
+// users copy commands, and others may have written the names.
 func (n names) fill(text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(word string) string {
 		switch name := n[word]; {
@@ -132,12 +132,12 @@ func (n names) fill(text string) string {
 	})
 }
 
-// checks are all looks, in the order of the way of a decision.
+// checks returns all checks, in the order in which a decision passes their stages.
 func checks() []check {
 	return slices.Concat(installationChecks(), objectChecks(), metricsChecks(), decisionChecks(), scalerChecks(), targetChecks(), networkChecks(), probeChecks())
 }
 
-// Diagnose looks at a case. It has every stage, also those without anything to say.
+// Diagnose makes the checks of a case. The report has every stage, also those without results.
 func Diagnose(c Case, filter Filter) Report {
 	var all []Finding
 	seen := map[Stage][]string{}
@@ -160,7 +160,7 @@ func Diagnose(c Case, filter Filter) Report {
 		all = append(all, r.found...)
 	}
 	all = append(all, notLookedAt(&c, unmade)...)
-	// What is not wanted explains others all the same.
+	// Findings that the filter drops explain others all the same.
 	all = slices.DeleteFunc(withoutConsequences(all), func(f Finding) bool { return !filter.wants(f.Code) })
 	all = merge(all)
 	out := Report{Variants: len(c.Variants), Skipped: filter.Skip, Found: len(all), Probe: c.Probe}
@@ -176,7 +176,7 @@ func Diagnose(c Case, filter Filter) Report {
 	return out
 }
 
-// missing returns what the check needs and could not be read.
+// missing returns the reads that the check needs and that failed.
 func (l check) missing(c *Case) []Read {
 	var out []Read
 	for _, read := range l.needs {
@@ -187,7 +187,7 @@ func (l check) missing(c *Case) []Read {
 	return out
 }
 
-// notLookedAt returns a finding for each thing that could not be read.
+// notLookedAt returns a finding for each read that failed.
 func notLookedAt(c *Case, unmade map[Read][]string) []Finding {
 	var r result
 	for _, read := range slices.Sorted(maps.Keys(c.Missed)) {
@@ -209,8 +209,8 @@ func notLookedAt(c *Case, unmade map[Read][]string) []Finding {
 	return r.found
 }
 
-// withoutConsequences leaves out what another finding explains: one of the same variant, or one of
-// the installation.
+// withoutConsequences leaves out findings that another finding explains: one of the same variant,
+// or one of the installation.
 func withoutConsequences(all []Finding) []Finding {
 	explained := func(f Finding) bool {
 		behind := entry(f.Code).Behind
@@ -227,8 +227,8 @@ func withoutConsequences(all []Finding) []Finding {
 	return out
 }
 
-// merge puts findings of one code with the same evidence into one, which names the others, and
-// sorts them by code, then as they were found.
+// merge joins findings of one code with the same evidence into one, which names the other objects.
+// It sorts them by code, and within a code in the order in which they were found.
 func merge(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int { return strings.Compare(string(a.Code), string(b.Code)) })
 	var out []Finding

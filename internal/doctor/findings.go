@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Code is the stable name of a finding, such as WVA0601: the first two digits are the stage, the
-// last two the finding.
+// Code is the stable name of a finding, such as WVA0601: the first two digits are its stage, the
+// last two its number there.
 type Code string
 
-// Stage is a part of the way of a decision.
+// Stage is one part of the path of a decision.
 type Stage int
 
-// The stages, in the order of the way.
+// The stages, in the order in which a decision passes them.
 const (
 	StageInstallation Stage = 1 + iota
 	StageObjects
@@ -32,7 +32,7 @@ var stageTitles = [...]string{
 	StageDecision: "decision", StageScaler: "scaler", StageTarget: "target", StageNetwork: "network", StageProbe: "probe",
 }
 
-// Stages returns all stages, in the order of the way.
+// Stages returns all stages, in the order in which a decision passes them.
 func Stages() []Stage {
 	return []Stage{StageInstallation, StageObjects, StagePrometheus, StageMetrics, StageDecision, StageScaler, StageTarget, StageNetwork, StageProbe}
 }
@@ -51,17 +51,17 @@ type Entry struct {
 	Name     string // of the finding, in lower case with dashes
 	Sentence string // what is wrong
 	Means    string // what follows from it
-	Seen     string // what is evidence
-	// Mend is a command that mends it, or leads there. Words in capitals are replaced by the names
-	// of the case: NAMESPACE, NAME, TARGET, SYSTEM and those that the check adds.
+	Seen     string // what shows it
+	// Mend is a command that mends it, or helps to. Names of the case replace its words in
+	// capitals: NAMESPACE, NAME, TARGET, SYSTEM and others that the check adds.
 	Mend string
-	// Advice says what to do where no command does.
+	// Advice says what to do beside the command.
 	Advice string
-	// Related are the condition with its reason, the event or the alert by which the manager names
+	// Related are the condition and its reason, the event or the alert by which the manager reports
 	// the same: "ScalerFollowing NoScaler", "event Limited", "alert WVAInert".
 	Related []string
-	// Behind are the findings that explain this one: where one of them is found, of the same variant
-	// or of all, this one is left out.
+	// Behind are the findings that explain this one. Where one of them is found, for the same
+	// variant or for the installation, this one is left out.
 	Behind []Code
 }
 
@@ -75,21 +75,22 @@ func (c Code) stage() Stage {
 	return Stage(10*int(c[3]-'0') + int(c[4]-'0'))
 }
 
-// pages is where the documentation of a release is read.
+// pages is the address of the documentation of all findings.
 const pages = "https://github.com/llm-d-incubation/workload-variant-autoscaler/blob/main/docs/reference/findings.md"
 
-// Page returns the address of the page of the finding.
+// Page returns the address of the documentation of the finding.
 func (c Code) Page() string { return pages + "#" + strings.ToLower(string(c)) }
 
 // Table returns every finding, sorted by code.
 func Table() []Entry { return slices.Clone(table) }
 
-// Known reports whether a code is one of the table.
+// Known reports whether the table has a code.
 func Known(code Code) bool {
 	return slices.ContainsFunc(table, func(e Entry) bool { return e.Code == code })
 }
 
-// entry returns the row of a code. A code without a row is a mistake in this package.
+// entry returns the row of a code. It panics for a code without a row, which is a mistake in this
+// package.
 func entry(code Code) Entry {
 	i := slices.IndexFunc(table, func(e Entry) bool { return e.Code == code })
 	if i < 0 {
@@ -98,5 +99,5 @@ func entry(code Code) Entry {
 	return table[i]
 }
 
-// table is the list of findings: that of the installation, then that of the variants.
+// table lists all findings, sorted by code.
 var table = slices.Concat(installationTable, objectsTable, metricsTable, scalerTable, targetTable, probeTable)

@@ -1,6 +1,6 @@
 package doctor
 
-// probeTable are the findings of a probe, and of what a probe has left.
+// probeTable are the findings of a probe, and of objects that a probe left.
 var probeTable = []Entry{
 	{
 		Code: "WVA0901", Name: "not-probed", Sentence: "The way of this variant's decision could not be probed",

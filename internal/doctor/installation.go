@@ -13,11 +13,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// clocksApart is how far clocks may be apart before it is named: NTP keeps them within a second, and
-// an answer may take some.
+// clocksApart is how far clocks may differ without a finding: NTP keeps them within a second, and
+// an answer may take some seconds.
 const clocksApart = time.Minute
 
-// mostNamed is how many names the evidence lists.
+// mostNamed is how many names the evidence lists at most.
 const mostNamed = 5
 
 func installationChecks() []check {
@@ -172,7 +172,7 @@ func stateOf(p *corev1.Pod) string {
 	return "phase " + string(p.Status.Phase)
 }
 
-// said puts a reason and a message together, cut where it is long.
+// said joins a reason and a message, and cuts them to longest.
 func said(reason, message string) string {
 	text := reason
 	if message != "" {
@@ -181,7 +181,7 @@ func said(reason, message string) string {
 	return cut(text)
 }
 
-// longest is how much of a message is shown, in runes.
+// longest is how many runes of a message are shown.
 const longest = 400
 
 func cut(text string) string {
@@ -192,7 +192,7 @@ func cut(text string) string {
 	return text
 }
 
-// String returns the right in the words of kubectl auth can-i.
+// String returns the right as kubectl auth can-i takes it.
 func (r Right) String() string {
 	text := r.Verb + " " + r.plural()
 	if r.Namespace != "" {
@@ -214,7 +214,7 @@ func same(text string) string { return text }
 // age shows how long something is ago, in whole seconds.
 func age(d time.Duration) string { return spelling.Duration(max(0, d).Round(time.Second)) }
 
-// count shows a number of things.
+// count returns a number of things as text.
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -54,9 +54,9 @@ func clocksAgree(c *Case, say *result) {
 	}
 }
 
-// metrics returns what the manager says of the metrics of a variant: the reason of MetricsAvailable
-// and its message, "" where it says nothing. A variant without conditions, such as an annotated
-// scaler, is known by the explanation.
+// metrics returns what the manager reports of the metrics of a variant: the reason of
+// MetricsAvailable and its message, "" where it reports nothing. For a variant without conditions,
+// such as an annotated scaler, they follow from the explanation.
 func (v *Variant) metrics(c *Case) (reason v1alpha1.ConditionReason, message string) {
 	if of := v.condition(v1alpha1.ConditionMetricsAvailable); of.Type != "" {
 		return v1alpha1.ConditionReason(of.Reason), of.Message
@@ -76,7 +76,7 @@ func (v *Variant) metrics(c *Case) (reason v1alpha1.ConditionReason, message str
 	}
 }
 
-// The words by which the client of Prometheus names a fault; see internal/collector/prometheus.
+// The words of faults in messages of the Prometheus client; see internal/collector/prometheus.
 var (
 	refusedWords   = regexp.MustCompile(`HTTP 40[13]\b`)
 	untrustedWords = regexp.MustCompile(`x509:|certificate is not accepted|tls: failed to verify|unknown certificate authority`)
@@ -111,7 +111,7 @@ func sourceAnswers(c *Case, say *result) {
 	}
 }
 
-// silent reports whether the manager has no metrics of the variant, or says nothing of it.
+// silent reports whether the manager has no metrics of the variant, or reports nothing about them.
 func (v *Variant) silent(c *Case) bool {
 	reason, _ := v.metrics(c)
 	return slices.Contains([]v1alpha1.ConditionReason{"", v1alpha1.ReasonMetricsMissing, v1alpha1.ReasonMetricsStale}, reason)
@@ -147,7 +147,7 @@ func monitorsSelect(c *Case, say *result) {
 	}
 }
 
-// selectorText shows the selector of a monitor.
+// selectorText returns the selector of a monitor as text.
 func selectorText(m Monitor) string {
 	if m.Selector == nil || m.Selector.Empty() {
 		return "everything"
@@ -155,17 +155,17 @@ func selectorText(m Monitor) string {
 	return m.Selector.String()
 }
 
-// looksIn reports whether a monitor looks in a namespace.
+// looksIn reports whether a monitor covers a namespace.
 func (m Monitor) looksIn(namespace string) bool {
 	return m.Any || slices.Contains(m.In, namespace) || len(m.In) == 0 && m.Namespace == namespace
 }
 
-// matches reports whether labels are those that a monitor selects.
+// matches reports whether a monitor selects objects with these labels.
 func (m Monitor) matches(of map[string]string) bool {
 	return m.Selector == nil || m.Selector.Matches(labels.Set(of))
 }
 
-// selected returns how many objects a monitor selects: Services, or pods.
+// selected returns how many Services, or pods, a monitor selects.
 func (c *Case) selected(m Monitor) int {
 	n := 0
 	if m.Kind == "PodMonitor" {
@@ -184,7 +184,7 @@ func (c *Case) selected(m Monitor) int {
 	return n
 }
 
-// The words by which the manager says what there is instead of metrics; see internal/collector.
+// The words by which the manager reports what it found instead of metrics; see internal/collector.
 var (
 	nameWords    = regexp.MustCompile(`Did you mean '|Metrics of other models do exist`)
 	labelWords   = regexp.MustCompile(`exists but has no label|which is none of the model's live pods`)
@@ -220,7 +220,8 @@ func seriesFound(c *Case, say *result) {
 	})
 }
 
-// foreignPrefix says which prefix the series of the namespace have that is not read, "" for none.
+// foreignPrefix says which prefixes of the series in the namespace the manager does not read, ""
+// for none.
 func (v *Variant) foreignPrefix() string {
 	if len(v.Prefixes.Found) == 0 {
 		return ""
@@ -229,7 +230,8 @@ func (v *Variant) foreignPrefix() string {
 		v.Object.Namespace, strings.Join(v.Prefixes.Found, ", "), strings.Join(v.Prefixes.Read, ","))
 }
 
-// managerName returns the name of the Deployment of managers in their namespace, "" where none is known.
+// managerName returns the name of the Deployment of managers in their namespace, "" where it is
+// unknown.
 func (c *Case) managerName() string {
 	for _, m := range c.Managers {
 		if namespace, name, ok := strings.Cut(m.Name, "/"); ok && namespace == c.System {

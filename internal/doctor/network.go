@@ -45,7 +45,7 @@ func policiesOnPods(c *Case, say *result) {
 	}
 }
 
-// enforced says whether metrics come in spite of a policy.
+// enforced says that metrics come although a policy forbids it; "" where none come.
 func (c *Case) enforced(v *Variant) string {
 	if reason, _ := v.metrics(c); reason != "" && !v.silent(c) {
 		return ". Metrics of the model do come: the cluster does not enforce the policy, or they come another way"
@@ -53,14 +53,14 @@ func (c *Case) enforced(v *Variant) string {
 	return ""
 }
 
-// port is a port of a pod, 0 where it is not known.
+// port is a port of a pod; the zero value means unknown.
 type port struct {
 	number int32
 	name   string
 }
 
-// metricsPortOf returns the port of the metrics of a pod: that of its annotation, else the one that is
-// named after them, else its only one.
+// metricsPortOf returns the metrics port of a pod: that of its annotation, else the port named
+// metrics, http-metrics or http, else its only port.
 func metricsPortOf(p *corev1.Pod) port {
 	var all []corev1.ContainerPort
 	for _, c := range p.Spec.Containers {
@@ -118,9 +118,9 @@ func policiesOnManager(c *Case, say *result) {
 	}
 }
 
-// blocking returns the policies that select a pod and of which none allows traffic in a direction, at a
-// port of the pod, with a source (or a destination); none where one does. What is not known counts as
-// allowed.
+// blocking returns the policies that select a pod, if none of them allows traffic in a direction,
+// at a port of the pod, with a source (or a destination); none where one does. Unknown traffic
+// counts as allowed.
 func (c *Case) blocking(p *corev1.Pod, direction networkingv1.PolicyType, at port, with Source) []networkingv1.NetworkPolicy {
 	var selecting []networkingv1.NetworkPolicy
 	for _, policy := range c.Policies {
@@ -136,7 +136,7 @@ func (c *Case) blocking(p *corev1.Pod, direction networkingv1.PolicyType, at por
 			}
 			continue
 		}
-		for _, rule := range policy.Spec.Egress { // of the other end the port is not known
+		for _, rule := range policy.Spec.Egress { // the port of the destination is unknown
 			if c.admitsPeer(rule.To, policy.Namespace, with) && !onlyNameServers(rule.Ports) {
 				return nil
 			}
@@ -145,7 +145,7 @@ func (c *Case) blocking(p *corev1.Pod, direction networkingv1.PolicyType, at por
 	return selecting
 }
 
-// onlyNameServers reports whether ports are those of name servers and API servers alone.
+// onlyNameServers reports whether all ports are ports of name servers or API servers.
 func onlyNameServers(ports []networkingv1.NetworkPolicyPort) bool {
 	return len(ports) > 0 && !slices.ContainsFunc(ports, func(p networkingv1.NetworkPolicyPort) bool {
 		return p.Port == nil || !slices.Contains([]int32{53, 5353, 443, 6443}, p.Port.IntVal)
@@ -188,7 +188,7 @@ func admitsPort(ports []networkingv1.NetworkPolicyPort, at port) bool {
 	})
 }
 
-// admitsPeer reports whether peers may be the source.
+// admitsPeer reports whether peers of a policy in namespace own may include the source.
 func (c *Case) admitsPeer(peers []networkingv1.NetworkPolicyPeer, own string, source Source) bool {
 	return len(peers) == 0 || slices.ContainsFunc(peers, func(peer networkingv1.NetworkPolicyPeer) bool {
 		if peer.IPBlock != nil {
@@ -213,7 +213,8 @@ func (c *Case) admitsPeer(peers []networkingv1.NetworkPolicyPeer, own string, so
 	})
 }
 
-// admitsPods reports whether a selector matches a pod of the source, or these are not known.
+// admitsPods reports whether a selector matches a pod of the source; true where the pods are
+// unknown.
 func admitsPods(selector *metav1.LabelSelector, source Source) bool {
 	return selector == nil || len(source.Pods) == 0 || slices.ContainsFunc(source.Pods, func(p corev1.Pod) bool { return selects(selector, p.Labels) })
 }
@@ -222,7 +223,7 @@ func policyNames(policies []networkingv1.NetworkPolicy) string {
 	return "NetworkPolicies " + scaling.FirstOf(policies, mostNamed, func(p networkingv1.NetworkPolicy) string { return p.Namespace + "/" + p.Name })
 }
 
-// verdict says what policies do not allow.
+// verdict says which traffic policies do not allow.
 func verdict(policies []networkingv1.NetworkPolicy, p *corev1.Pod, at port, source Source) string {
 	text := fmt.Sprintf("%s, which select pod %s, allow no traffic to it", policyNames(policies), p.Name)
 	if at.number != 0 {

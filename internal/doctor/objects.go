@@ -31,7 +31,7 @@ func objectChecks() []check {
 	}
 }
 
-// each calls look for every variant, and says what is in order where it finds nothing.
+// each calls look for every variant, and notes fine where none adds a finding.
 func (c *Case) each(say *result, fine string, look func(v *Variant)) {
 	before := len(say.found)
 	for i := range c.Variants {
@@ -42,7 +42,7 @@ func (c *Case) each(say *result, fine string, look func(v *Variant)) {
 	}
 }
 
-// condition returns a condition of the variant's object, the zero value where it has none.
+// condition returns a condition of the object of the variant, the zero value where it has none.
 func (v *Variant) condition(kind v1alpha1.ConditionType) metav1.Condition {
 	if c := meta.FindStatusCondition(v.Object.Status.Conditions, string(kind)); c != nil {
 		return *c
@@ -50,13 +50,13 @@ func (v *Variant) condition(kind v1alpha1.ConditionType) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// says reports whether a condition has a reason, and its message.
+// says returns the message of a condition, and whether the condition has one of the reasons.
 func (v *Variant) says(kind v1alpha1.ConditionType, reasons ...v1alpha1.ConditionReason) (string, bool) {
 	c := v.condition(kind)
 	return cut(c.Message), slices.Contains(reasons, v1alpha1.ConditionReason(c.Reason))
 }
 
-// won reports whether the variant has its target.
+// won reports whether no other variant has taken the target.
 func (v *Variant) won() bool { return v.Resolved.Key.Name != "" }
 
 func targetsExist(c *Case, say *result) {
@@ -69,7 +69,7 @@ func targetsExist(c *Case, say *result) {
 	})
 }
 
-// servedBy reports whether a manager serves a namespace and an instance.
+// servedBy reports whether the manager serves a namespace and an instance.
 func (m Manager) servedBy(namespace, instance string) bool {
 	return (m.Namespace == "" || m.Namespace == namespace) && (m.Instance == "" || m.Instance == instance)
 }
@@ -99,7 +99,7 @@ func (v *Variant) unserved(c *Case) bool {
 	return c.Answer.Reached && !known && v.File == "" && v.Rivals == nil
 }
 
-// excluded reports whether an annotation leaves a namespace alone.
+// excluded reports whether a namespace has the annotation that excludes it.
 func (c *Case) excluded(namespace string) bool {
 	return c.Namespaces[namespace].Annotations[v1alpha1.AnnotationExclude] == "true"
 }

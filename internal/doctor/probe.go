@@ -11,9 +11,9 @@ import (
 // ProbeStep is a step of a probe.
 type ProbeStep string
 
-// The steps of a probe, in their order. A probe makes those that its variant has.
+// The steps of a probe, in their order. A probe makes those that apply to its variant.
 const (
-	ProbePrepared  ProbeStep = "prepared"  // nothing is in the way of a probe
+	ProbePrepared  ProbeStep = "prepared"  // the variant can be probed
 	ProbeAllowed   ProbeStep = "allowed"   // the user may make its objects
 	ProbeDecided   ProbeStep = "decided"   // there is a decision
 	ProbeServed    ProbeStep = "served"    // the External Metrics API answers
@@ -30,52 +30,54 @@ var probeFindings = map[ProbeStep]Code{
 	ProbeSet: "WVA0906", ProbeRemoved: "WVA0907", ProbeSettable: "WVA0908", ProbeRequested: "WVA0909",
 }
 
-// ProbeResult is how a step ended.
+// ProbeResult is the outcome of a step.
 type ProbeResult string
 
 // The results.
 const (
 	ProbePassed  ProbeResult = "passed"
 	ProbeFailed  ProbeResult = "failed"
-	ProbeSkipped ProbeResult = "skipped" // it was not looked at, and the others go on
+	ProbeSkipped ProbeResult = "skipped" // it was not made, and the others go on
 )
 
-// Probed is one step that was made.
+// Probed is one step with its outcome.
 type Probed struct {
 	Step    ProbeStep   `json:"step"`
 	Result  ProbeResult `json:"result"`
-	Seconds float64     `json:"seconds"` // that it took
-	// Says is what was seen: a sentence where it passed or was skipped, the evidence where it failed.
+	Seconds float64     `json:"seconds"` // its duration
+	// Says is a sentence about what was seen, where the step passed or was skipped, or the evidence
+	// where it failed.
 	Says []string `json:"says"`
 
 	names names // for the command of its finding
 }
 
-// Failing returns a failed step, with what replaces the words in capitals of the command that mends it.
+// Failing returns a failed step. words replace the words in capitals of the command of its finding.
 func Failing(step ProbeStep, words map[string]string, evidence ...string) Probed {
 	return Probed{Step: step, Result: ProbeFailed, Says: evidence, names: words}
 }
 
-// Probe is what a probe of one variant did.
+// Probe is the result of a probe of one variant.
 type Probe struct {
 	Variant scaling.VariantKey `json:"variant"`
 	Steps   []Probed           `json:"steps"`
-	// TTFT is that of the real request, and Objective that of the model, in ms; 0 is none.
+	// TTFT is the TTFT of the real request, Objective that of the model, in ms; 0 for none.
 	TTFT      float64 `json:"ttft,omitempty"`
 	Objective float64 `json:"ttftObjective,omitempty"`
 }
 
-// Leftover is an object of a probe.
+// Leftover is an object that a probe left.
 type Leftover struct {
 	Kind, Namespace, Name string
 	Of                    string    // the variant that was probed
-	Until                 time.Time // when its probe has ended at the latest, zero where it does not say so
+	Until                 time.Time // the latest end of its probe, zero where unknown
 }
 
-// probeGrace is how long after its time an object of a probe counts as one that is removed right now.
+// probeGrace is how long after the end of its probe an object is taken to be just being removed.
 const probeGrace = 15 * time.Second
 
-// Over reports whether the probe of the object has ended at an instant of the API server's clock.
+// Over reports whether the probe of the object has ended at now, a time of the clock of the API
+// server.
 func (l Leftover) Over(now time.Time) bool { return now.Sub(l.Until) > probeGrace }
 
 // String names the object.
@@ -92,7 +94,7 @@ func probeChecks() []check {
 	}
 }
 
-// probed says how far a probe came.
+// probed reports the steps of a probe.
 func probed(c *Case, say *result) {
 	if c.Probe == nil {
 		return
@@ -119,7 +121,7 @@ func probed(c *Case, say *result) {
 	}
 }
 
-// leftBehind names the objects of probes that have ended.
+// leftBehind reports the objects of probes that have ended.
 func leftBehind(c *Case, say *result) {
 	for _, l := range c.Left {
 		if l.Over(c.Now.Add(c.Clocks.Server.By)) {

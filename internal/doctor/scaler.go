@@ -11,8 +11,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// passing is how long what may pass by itself lasts before it is named: as long as the manager waits
-// before its condition does.
+// passing is how long an obstacle that may pass must last before it is a finding: the same time as
+// for the condition of the manager.
 const passing = time.Minute
 
 func scalerChecks() []check {
@@ -49,7 +49,8 @@ func scalersFollow(c *Case, say *result) {
 	}
 }
 
-// externalMetricsFree looks, before an installation, whether another serves External Metrics already.
+// externalMetricsFree checks, before an installation, whether another program serves External
+// Metrics.
 func externalMetricsFree(c *Case, say *result) {
 	switch {
 	case !c.Pre:
@@ -72,7 +73,7 @@ func (c *Case) readsExternal() bool {
 	})
 }
 
-// followed looks at the scaler of a variant.
+// followed checks the scaler of a variant.
 type followed struct {
 	*Case
 	*Variant
@@ -85,7 +86,7 @@ func (o followed) names(s scaling.Scaler) names {
 }
 
 func (o followed) rivals(all []scaling.Scaler, evidence string) {
-	spare := all[0] // that which does not read the decision is the one to delete
+	spare := all[0] // the one to delete: a scaler that does not read the decision
 	for _, s := range all {
 		if s.Misread != "" {
 			spare = s
@@ -94,7 +95,7 @@ func (o followed) rivals(all []scaling.Scaler, evidence string) {
 	o.say.findsOf("WVA0606", o.Case, o.Variant, o.names(spare), evidence)
 }
 
-// desired returns the replicas decided on, and false where that is not known.
+// desired returns the replicas decided on, and false where they are unknown.
 func (o followed) desired() (scaling.Replicas, bool) {
 	if e, ok := o.Answer.Known[o.key()]; ok && e.Decided {
 		return e.Decision.Target(), true
@@ -105,14 +106,14 @@ func (o followed) desired() (scaling.Replicas, bool) {
 	return 0, false
 }
 
-// lasts reports whether something that may pass has lasted for long enough, or the manager names it.
+// lasts reports whether a trouble that may pass has lasted for passing, or the manager names it.
 func (o followed) lasts(t scaling.Trouble, as v1alpha1.ConditionReason) bool {
 	_, named := o.says(v1alpha1.ConditionScalerFollowing, as)
 	return t.Reason != "" && (named || !t.Since.IsZero() && o.Now.Sub(t.Since) >= passing)
 }
 
-// one looks at the only scaler of the target: first whether it reads the decision, then whether its
-// behavior, its bounds and its tolerance carry it out.
+// one checks the only scaler of the target: first whether it reads the decision, then whether its
+// behavior, its bounds and its tolerance let it carry the decision out.
 func (o followed) one(s scaling.Scaler) {
 	if o.deaf(s) {
 		return
@@ -122,12 +123,12 @@ func (o followed) one(s scaling.Scaler) {
 	o.tolerates(s)
 }
 
-// find notes a finding about a scaler.
+// find adds a finding about a scaler.
 func (o followed) find(code Code, s scaling.Scaler, evidence ...string) {
 	o.say.findsOf(code, o.Case, o.Variant, o.names(s), evidence...)
 }
 
-// deaf reports whether a scaler does not learn the decision, and notes why.
+// deaf reports whether a scaler does not read the decision, and adds the finding why.
 func (o followed) deaf(s scaling.Scaler) bool {
 	switch {
 	case s.Paused:
@@ -139,8 +140,8 @@ func (o followed) deaf(s scaling.Scaler) bool {
 	case s.AtZero && o.Resolved.Replicas.Current == 0:
 		o.find("WVA0601", s, explain.AtZero(s))
 	case o.File != "":
-		return false // nothing has looked at it yet
-	// Another API service does not come to know the decision by itself, so that is not waited for.
+		return false // no controller has seen it yet
+	// Another API service never gets to know the decision by itself: this does not have to last.
 	case o.lasts(s.Inactive, v1alpha1.ReasonHPANotReadingMetric), s.Inactive.Reason != "" && o.API.Available && !o.ours():
 		o.inactive(s)
 	case o.lasts(s.Unread, v1alpha1.ReasonHPANotReadingMetric):
@@ -151,14 +152,14 @@ func (o followed) deaf(s scaling.Scaler) bool {
 	return true
 }
 
-// direction is where a scaler may have to go.
+// direction is a direction in which a scaler may have to go.
 type direction struct {
 	name  string
 	may   bool // the decision, or the bounds of the variant, may take it there
 	rules scaling.ScalerRules
 }
 
-// disabled notes in which directions a scaler never goes although it may have to.
+// disabled finds directions that a scaler disables although it may have to go there.
 func (o followed) disabled(s scaling.Scaler) {
 	current := o.Resolved.Replicas.Current
 	desired, known := o.desired()
@@ -172,7 +173,8 @@ func (o followed) disabled(s scaling.Scaler) {
 	}
 }
 
-// bounded notes that the bounds of a scaler keep the target from the decision, or from every one.
+// bounded finds that the bounds of a scaler keep the target from the decision, or from any other
+// number.
 func (o followed) bounded(s scaling.Scaler) {
 	current := o.Resolved.Replicas.Current
 	desired, known := o.desired()
@@ -187,7 +189,7 @@ func (o followed) bounded(s scaling.Scaler) {
 	}
 }
 
-// tolerates notes that a scaler takes the decision for no difference to what runs.
+// tolerates finds that the decision is within the tolerance of a scaler.
 func (o followed) tolerates(s scaling.Scaler) {
 	current := o.Resolved.Replicas.Current
 	desired, known := o.desired()
@@ -206,13 +208,14 @@ func (o followed) tolerates(s scaling.Scaler) {
 	}
 }
 
-// mayGo reports whether the variant's own bounds allow more replicas, and fewer ones.
+// mayGo reports whether the bounds of the variant allow more replicas, and fewer. Zero does not
+// count as fewer.
 func (o followed) mayGo() (more, fewer bool) {
 	current := o.Resolved.Replicas.Current
 	return current < o.Resolved.Bounds.Max, current > max(1, o.Resolved.Bounds.Min)
 }
 
-// inactive says why an HPA that should read the decision says that it computes no number.
+// inactive finds why a scaler that reads the decision reports that it computes no number.
 func (o followed) inactive(s scaling.Scaler) {
 	evidence := explain.NotReading(s)
 	api := o.API
@@ -228,7 +231,7 @@ func (o followed) inactive(s scaling.Scaler) {
 	case !api.Present:
 		o.find("WVA0608", s, evidence, "there is no APIService "+externalAPI)
 	case !api.Available:
-		// The finding of the installation says it.
+		// scalersFollow adds WVA0610 for the installation.
 	case strings.Contains(s.Inactive.Message, "x509"):
 		o.find("WVA0610", s, evidence, served)
 	case o.ours() || strings.Contains(api.Service, "adapter") && !o.servesExternal():
@@ -244,10 +247,10 @@ func (o followed) inactive(s scaling.Scaler) {
 // ours reports whether the Service of External Metrics is in the manager's namespace.
 func (c *Case) ours() bool { return strings.HasPrefix(c.API.Service, c.System+"/") }
 
-// ManagerServesMetrics reports whether External Metrics are read from a manager.
+// ManagerServesMetrics reports whether a manager answers the requests for External Metrics.
 func (c *Case) ManagerServesMetrics() bool { return c.API.Present && c.ours() && c.servesExternal() }
 
-// servesExternal reports whether a manager of the namespace serves External Metrics itself.
+// servesExternal reports whether a manager in the system namespace serves External Metrics.
 func (c *Case) servesExternal() bool {
 	return slices.ContainsFunc(c.Managers, func(m Manager) bool { return m.External && strings.HasPrefix(m.Name, c.System+"/") })
 }

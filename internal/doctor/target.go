@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// slowStart is how long a pod may run without being Ready where the manager does not say more: the
-	// progress deadline of a Deployment.
+	// slowStart is how long a pod may run without being Ready, where the manager reports nothing:
+	// the progress deadline of a Deployment.
 	slowStart = 10 * time.Minute
-	// restarts is how often a container restarts before it counts as one that crashes again and again.
+	// restarts is how many restarts of a container count as repeated crashes.
 	restarts = 3
 
 	deletionCost = "controller.kubernetes.io/pod-deletion-cost"
@@ -32,7 +32,7 @@ func targetChecks() []check {
 	}
 }
 
-// waiting are the reasons of a container that waits for its image.
+// waiting are the reasons with which a container waits for its image.
 var waiting = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError"}
 
 func podsStart(c *Case, say *result) {
@@ -66,8 +66,8 @@ func podsStart(c *Case, say *result) {
 	}
 }
 
-// troubleOf says what keeps a pod from serving, "" where nothing is known to. slow says that the manager
-// reports that pods take longer than is usual.
+// troubleOf returns what keeps a pod from serving, "" where nothing is known. slow says that the
+// manager reports that pods take unusually long.
 func troubleOf(p *corev1.Pod, now time.Time, slow bool) (code Code, why string) {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
@@ -86,7 +86,7 @@ func troubleOf(p *corev1.Pod, now time.Time, slow bool) (code Code, why string) 
 	return "", ""
 }
 
-// troubleOfContainers says which container of a pod does not start, "" where all do.
+// troubleOfContainers returns why a container of a pod does not start, "" where all do.
 func troubleOfContainers(p *corev1.Pod) (code Code, why string) {
 	for _, s := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
 		w := s.State.Waiting
@@ -131,7 +131,7 @@ func deletionCostsOurs(c *Case, say *result) {
 	})
 }
 
-// writerOf returns the field manager that wrote the deletion cost, "" where that is not told.
+// writerOf returns the field manager that wrote the deletion cost, "" where it is unknown.
 func writerOf(p *corev1.Pod) string {
 	for _, f := range p.ManagedFields {
 		if f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), "pod-deletion-cost") {

@@ -7,16 +7,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Actuation is who carries out a decision, and whether they do. The zero value is
-// that nothing is known.
+// Actuation says which scalers carry out a decision, and whether they do. In the zero value,
+// nothing is known.
 type Actuation struct {
-	// Own is what the manager itself does, "" where no setting asks it to.
+	// Own is what the manager itself sets, "" for nothing.
 	Own     scaling.Actuation `json:"own,omitempty"`
-	Known   bool              `json:"known"`           // whether Scalers are all that there are
-	Fault   string            `json:"fault,omitempty"` // why that is not known
+	Known   bool              `json:"known"`           // whether Scalers is complete
+	Fault   string            `json:"fault,omitempty"` // why it is not known to be
 	Scalers []Scaler          `json:"scalers,omitempty"`
-	// Reason and Message are those of the condition ScalerFollowing, "" while the
-	// object has none.
+	// Reason and Message are those of the condition ScalerFollowing, "" while the object does not
+	// have it.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 }
@@ -28,13 +28,11 @@ type Scaler struct {
 	Min  scaling.Replicas `json:"min"`            // replicas, of its own
 	Max  scaling.Replicas `json:"max"`            // replicas, of its own
 	Asks scaling.Replicas `json:"asks,omitempty"` // replicas that it last wanted, 0 while it wanted none
-	// Trouble is what is wrong with it, going by what it is told to read and what
-	// it says itself; "" for nothing.
+	// Trouble is what is wrong with it by its spec and its status, "" for nothing.
 	Trouble string `json:"trouble,omitempty"`
 }
 
-// ActuationBy returns what is to be shown of those who set the replicas of a
-// target, without the condition.
+// ActuationBy returns the Actuation of the scalers of a target, without the condition.
 func ActuationBy(all scaling.Scalers) Actuation {
 	out := Actuation{Known: all.Known, Fault: all.Fault}
 	if mode := all.InForce(); mode != scaling.ActuationMetrics {
@@ -48,9 +46,9 @@ func ActuationBy(all scaling.Scalers) Actuation {
 	return out
 }
 
-// WhoScales names those who set the replicas of a target, for a program to read:
-// KIND/NAME of each object, "wva" for the manager, "wva/zero" for the manager from and
-// to zero alone, "wva/advisory" for one that only advises, and "none" where nothing does. It must be known who they are.
+// WhoScales names the scalers of a target, for programs: KIND/NAME of each object, "wva" for the
+// manager, "wva/zero" for the manager from and to zero alone, "wva/advisory" for a manager that
+// only advises, and "none". The scalers must be known.
 func WhoScales(all scaling.Scalers) string {
 	var names []string
 	for _, s := range all.List {
@@ -70,7 +68,7 @@ func WhoScales(all scaling.Scalers) string {
 	return strings.Join(names, ",")
 }
 
-// trouble says what is wrong with a scaler, whatever the decision is.
+// trouble says what is wrong with a scaler, whatever the decision is; "" for nothing.
 func trouble(s scaling.Scaler) string {
 	switch {
 	case s.Paused:
@@ -83,7 +81,7 @@ func trouble(s scaling.Scaler) string {
 	return ""
 }
 
-// scalers says who carries out the decision, a line for each.
+// scalers returns a line for each scaler that carries out the decision.
 func scalers(a Actuation) []string {
 	switch a.Own {
 	case scaling.ActuationAdvisory:
@@ -97,7 +95,7 @@ func scalers(a Actuation) []string {
 	}
 }
 
-// others says who but the manager sets the replicas.
+// others returns a line for each scaler other than the manager.
 func others(a Actuation) []string {
 	switch {
 	case !a.Known && a.Fault != "":

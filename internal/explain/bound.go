@@ -6,9 +6,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// limits are the reasons of steps that keep a variant from the replicas that its
-// load calls for, or take them from it: its own bound, nothing that can grow, and
-// the accelerators that there are or that its namespace owns.
+// limits returns the reasons of steps that keep a variant from the replicas that its load calls
+// for, or take them away: its maximum, no candidate to grow, missing accelerators, and the quota of
+// its namespace.
 func limits() []scaling.Reason {
 	return []scaling.Reason{
 		scaling.ReasonAboveMax, scaling.ReasonNoCandidate,
@@ -16,8 +16,7 @@ func limits() []scaling.Reason {
 	}
 }
 
-// waits are the reasons of decisions that stay as they are until something happens
-// that is not the model's load.
+// waits returns the reasons of decisions that stay until something other than the load changes.
 func waits() []scaling.Reason {
 	return []scaling.Reason{
 		scaling.ReasonInTransition, scaling.ReasonPaused, scaling.ReasonHeld, scaling.ReasonFrozen,
@@ -25,10 +24,10 @@ func waits() []scaling.Reason {
 	}
 }
 
-// GrowthHeld returns why a variant is not given the replicas that its load calls
-// for, and false where it is, or is not asked to grow: what binds the decision, the
-// pace at which it may change, or, while the analysis of its model says Grow, what is
-// waited for. A variant that is no candidate because it has its most is AboveMax.
+// GrowthHeld returns why a variant does not get the replicas that its load calls for; false where
+// it does, or needs no more. The reason is the bound of the decision, or a limit on the pace of
+// changes, or, while the analysis says Grow, what the decision waits for. A variant that is no
+// candidate because it is at its maximum is AboveMax.
 func GrowthHeld(v scaling.Variant, d scaling.Decision, signal scaling.Signal) (scaling.Reason, bool) {
 	if bound, ok := Bound(d); ok {
 		if bound.Reason == scaling.ReasonNoCandidate && d.Target() >= v.Bounds.Max {
@@ -47,8 +46,8 @@ func GrowthHeld(v scaling.Variant, d scaling.Decision, signal scaling.Signal) (s
 	return "", false
 }
 
-// Bound returns the step that binds a decision, the one nearest to it, and false
-// where none does. A share binds a model that it gives less than was wanted.
+// Bound returns the last step that binds a decision, and false where none does. A step with
+// ReasonShared binds only where it takes replicas away.
 func Bound(d scaling.Decision) (scaling.Step, bool) {
 	for _, s := range slices.Backward(d.Steps) {
 		if slices.Contains(limits(), s.Reason) || s.Reason == scaling.ReasonShared && s.To < s.From {

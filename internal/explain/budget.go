@@ -6,8 +6,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 )
 
-// PagesLeftOut says that pages of pods of a namespace are not kept, given which limit is
-// exceeded.
+// PagesLeftOut says that metrics pages of pods of a namespace are not kept, because they exceed
+// limit.
 func PagesLeftOut(w budget.What, limit int) string {
 	unit := "series"
 	if w == budget.PageBytes {
@@ -17,7 +17,7 @@ func PagesLeftOut(w budget.What, limit int) string {
 		"and the models of these count as without metrics. Export fewer series, or ask who operates the manager to raise %s", limit, unit, w.Setting())
 }
 
-// EventsLeftOut says that events of a namespace are not sent, given how many may be
+// EventsLeftOut says that events of a namespace are not sent, because it had more than perHour
 // within an hour.
 func EventsLeftOut(perHour int) string {
 	return fmt.Sprintf("Events about objects of this namespace are more than %d within an hour: further ones are not sent for now; "+

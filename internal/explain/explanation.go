@@ -6,9 +6,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Explanation is everything known about the last decision of one variant. It
-// is what `GET /debug/decisions/{namespace}/{name}` answers, as JSON. Objective,
-// Actuation and StartUps are as they are when it is asked for, the rest is of the cycle.
+// Explanation is everything known about the last decision of one variant. `GET
+// /debug/decisions/{namespace}/{name}` answers it as JSON. Objective, Actuation and StartUps are as
+// of the request, the rest is of the cycle.
 type Explanation struct {
 	Cycle    scaling.CycleID `json:"cycle"`
 	At       time.Time       `json:"at"` // when the cycle decided
@@ -18,27 +18,27 @@ type Explanation struct {
 	AnalyzedAt time.Time        `json:"analyzedAt,omitzero"`
 	Variant    scaling.Variant  `json:"variant"`
 	Decision   scaling.Decision `json:"decision"`
-	// Changed is how the number that is decided came to be, in this cycle or before.
+	// Changed is the cycle and the step that settled the present number of replicas.
 	Changed Change `json:"changed,omitzero"`
 	// Decided is false when nothing could be decided and nothing is published.
 	Decided  bool             `json:"decided"`
 	Past     scaling.Past     `json:"past"`
 	Analysis scaling.Analysis `json:"analysis"`
-	// Sizing is the analysis by queueing models and objectives, where the engine of
-	// the model makes one; the same as Analysis where it decided.
+	// Sizing is the analysis by queueing models and objectives, where the engine of the model makes
+	// one. It equals Analysis where it decided.
 	Sizing   scaling.Analysis   `json:"sizing,omitzero"`
 	Snapshot scaling.Snapshot   `json:"snapshot"`
 	Model    []scaling.Decision `json:"model"` // of all variants of the model, sorted
-	// Objective is what requests of the model should meet.
+	// Objective is the objective of the model.
 	Objective Objective `json:"objective,omitzero"`
-	// Actuation is who carries out the decision.
+	// Actuation says which scaler carries out the decision.
 	Actuation Actuation `json:"actuation,omitzero"`
 	// StartUps is how long pods of the variant take to start.
 	StartUps StartUps `json:"startUps,omitzero"`
 }
 
-// Change is the cycle that decided on another number of replicas, and the step that
-// settled it. The zero value is not known.
+// Change is the cycle that changed the number of replicas, and the step that settled it. The zero
+// value means unknown.
 type Change struct {
 	Cycle scaling.CycleID  `json:"cycle"`
 	To    scaling.Replicas `json:"to"`

@@ -6,10 +6,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// What the manager itself does about replicas, by the scale subresource.
+// The texts about replicas that the manager itself sets by the scale subresource.
 
-// byManager says, as a sentence of its own, which replicas the manager sets itself, or
-// why it does not where it was asked to; "" where it was not.
+// byManager says, as a separate sentence, which replicas the manager sets itself, or why it does
+// not although the variant asks for it; "" where the variant does not ask.
 func byManager(by scaling.Scalers) string {
 	s, found := by.AtZeroBy()
 	switch mode := by.InForce(); {
@@ -25,24 +25,22 @@ func byManager(by scaling.Scalers) string {
 	return ". From and to zero, the manager sets them by the scale subresource"
 }
 
-// FollowingBy says that the decision is being carried out, and what of that the
-// manager does itself.
+// FollowingBy says that the decision is being carried out, and which part the manager carries out.
 func FollowingBy(by scaling.Scalers) string { return Following() + byManager(by) }
 
-// TwoScalers says that a variant asks the manager to set all replicas of a target that
-// another scaler sets too, and what is done instead.
+// TwoScalers says that a variant asks the manager to set all replicas of a target that another
+// scaler sets too, and what is in force instead.
 func TwoScalers(other scaling.Scaler) string {
 	return fmt.Sprintf(`annotation wva.llmd.ai/actuation is "scale": want no other that sets the replicas, and %s does; in force: "metrics"`, scaler(other))
 }
 
-// ManagerPaused says that the manager leaves the replicas alone because the variant is
-// paused.
+// ManagerPaused says that the manager does not set the replicas because the variant is paused.
 func ManagerPaused() string {
 	return "Paused: the manager does not set the replicas, which are others than those decided on. " +
 		"Remove the annotation wva.llmd.ai/paused to go on"
 }
 
-// ManagerBlind says that the manager sets no replicas because others may.
+// ManagerBlind says that the manager sets no replicas because the other scalers are unknown.
 func ManagerBlind(target scaling.TargetRef, by scaling.Scalers) string {
 	return fmt.Sprintf("Who else scales %s %s is not known, so the manager leaves its replicas as they are: %s", target.Kind, target.Name, steady(by.Fault))
 }
@@ -58,8 +56,8 @@ func ManagerUndone(target scaling.TargetRef) string {
 		"Check what else sets spec.replicas, such as a tool that applies manifests", target.Kind, target.Name)
 }
 
-// ShortGracePeriod says that requests of a variant may take longer than its pods may
-// take to end, by an estimate, both in seconds.
+// ShortGracePeriod says that requests may take longer than the pods of a variant may take to end:
+// their grace period and the estimated response time, both in seconds.
 func ShortGracePeriod(target scaling.TargetRef, grace, response float64) string {
 	return fmt.Sprintf("pods of %s %s have terminationGracePeriodSeconds %.0f, and 1 of 100 requests takes longer than about %.0f s "+
 		"(estimated from TTFT, ITL and output tokens, as if their number were exponential): "+

@@ -17,14 +17,14 @@ const faultAtMost = 300
 // to the next: "read tcp 10.0.0.7:41234->10.96.0.1:9090: ...".
 var localAddress = regexp.MustCompile(`\b(read|write) (tcp|udp)[46]? \S+->`)
 
-// MetricsFound says that the metrics of the variant's model are current, which of its
-// replicas are stuck, and which series count in its rates and are of several pods.
+// MetricsFound says that the metrics of the variant's model are current. It adds which series are
+// not those of each replica alone, which replicas are stuck, and whether clocks differ.
 func MetricsFound(e Explanation) string {
 	return "vLLM metrics are available and up-to-date" + partial(e) + stuck(e) + clocks(e)
 }
 
-// MetricsAging says why the metrics are not to shrink by, being late or not those of each
-// replica, and which of the variant's replicas are stuck.
+// MetricsAging says why the model may not shrink by the metrics: they are late, or not those of
+// each replica alone. It adds which replicas of the variant are stuck.
 func MetricsAging(e Explanation) string {
 	why := "late"
 	if slices.ContainsFunc(e.Snapshot.Replicas, func(r scaling.ReplicaSample) bool { return r.Partial && r.Variant == e.Variant.Key }) {
@@ -33,8 +33,8 @@ func MetricsAging(e Explanation) string {
 	return fmt.Sprintf("vLLM metrics for model '%s' are %s: the model may still grow, shrinking waits", e.Variant.Model.ID, why) + partial(e) + stuck(e)
 }
 
-// clocks says that the clocks of the source and of the manager differ, as a sentence of its own; "" where
-// they agree. It does not say by how much, which moves.
+// clocks says that the clocks of the source and of the manager differ, as a separate sentence; ""
+// where they agree. It does not say by how much, because that moves.
 func clocks(e Explanation) string {
 	side := "behind"
 	switch {
@@ -46,8 +46,8 @@ func clocks(e Explanation) string {
 	return fmt.Sprintf(". The clock of the source of metrics is more than a minute %s the manager's: correct the one that is wrong (NTP)", side)
 }
 
-// partial says why readings are not those of each replica alone, as a sentence of its own; ""
-// where they are.
+// partial says why readings are not those of each replica alone, as a separate sentence; "" where
+// they are.
 func partial(e Explanation) string {
 	if e.Snapshot.Partial == "" {
 		return ""
@@ -55,8 +55,8 @@ func partial(e Explanation) string {
 	return ". " + e.Snapshot.Partial
 }
 
-// stuck says which replicas of the variant hold requests and do nothing, as a
-// sentence of its own; "" where none does.
+// stuck says which replicas of the variant hold requests without progress, as a separate sentence;
+// "" where none does.
 func stuck(e Explanation) string {
 	var frozen, sick []string
 	for _, r := range e.Snapshot.Replicas {
@@ -78,14 +78,14 @@ func stuck(e Explanation) string {
 	return text
 }
 
-// MetricsStale says that the metrics are too old to act on, and who may not do what.
+// MetricsStale says that the metrics are too old to act on, and what may have failed.
 func MetricsStale(e Explanation) string {
 	return fmt.Sprintf("vLLM metrics for model '%s' are stale. %s", e.Variant.Model.ID, wordsOf(e.Snapshot.Backend).stale)
 }
 
-// MetricsMissing says that there are no metrics, what there is instead (series that
-// belong to no pod of the model, or other models), and what to check. Where there is
-// nothing instead it begins as published.
+// MetricsMissing says that there are no metrics, what was found instead (series that belong to no
+// pod of the model, or other models), and what to check. Where nothing was found, the message
+// begins as in published versions.
 func MetricsMissing(e Explanation) string {
 	there := instead(e)
 	message := fmt.Sprintf("No vLLM metrics found for model '%s' in namespace '%s'. %sCheck: %s",
@@ -99,8 +99,8 @@ func MetricsMissing(e Explanation) string {
 	return message
 }
 
-// instead says what there is instead of metrics of the variant, as sentences with a
-// space behind; "" where nothing is known to be.
+// instead says what was found instead of metrics of the variant, as sentences with a space behind;
+// "" where nothing was.
 func instead(e Explanation) string {
 	reports := func(r scaling.ReplicaSample) bool { return r.Reports() }
 	switch {
@@ -123,8 +123,8 @@ func instead(e Explanation) string {
 	return ""
 }
 
-// meant returns the model that may be meant by the variant's modelID, "" if none is
-// spelled like it. The same model of another namespace is not what is misspelled.
+// meant returns the model that modelID of the variant may be a misspelling of, "" if none is
+// similar. The same model in another namespace is no misspelling.
 func meant(e Explanation) string {
 	id := e.Variant.Model.ID
 	near := spelling.Nearest(id, e.Snapshot.SeenModels)
@@ -134,7 +134,7 @@ func meant(e Explanation) string {
 	return near
 }
 
-// PrometheusError says why nothing could be read, and from where.
+// PrometheusError says why the backend could not be read.
 func PrometheusError(e Explanation) string {
 	fault := []rune(localAddress.ReplaceAllString(e.Snapshot.Fault, "$1 $2 "))
 	if len(fault) > faultAtMost {
@@ -143,16 +143,17 @@ func PrometheusError(e Explanation) string {
 	return wordsOf(e.Snapshot.Backend).failed + ": " + string(fault)
 }
 
-// words are what messages say of one backend.
+// words are the texts of messages about one backend.
 type words struct {
-	failed string // what was tried in vain
-	stale  string // who may be why metrics stopped coming, a sentence
-	checks string // what to look at where there are none
-	// besides is what else to look at where pods run and nothing is there instead, with what precedes it.
+	failed string // what failed
+	stale  string // which component may have stopped the metrics, a sentence
+	checks string // what to check where there are no metrics
+	// besides is what else to check where pods run and nothing was found instead, with the text
+	// that joins it.
 	besides string
 }
 
-// wordsOf returns the words for a backend. Those for Prometheus are as published.
+// wordsOf returns the words for a backend. Those for Prometheus are as in published versions.
 func wordsOf(b scaling.Backend) words {
 	switch b {
 	case scaling.BackendPods:

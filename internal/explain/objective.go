@@ -7,23 +7,23 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Objective is what requests of a model should meet, and how that is known. The
-// zero value is that of a model that no service class holds.
+// Objective is what requests of a model should meet, and where that comes from. The zero value is
+// that of a model without a service class.
 type Objective struct {
 	scaling.Objective
 	// Row says how specifically the class names the model, such as "namespace and
 	// model".
 	Row string `json:"row,omitempty"`
-	// Unfollowed says why the class that a variant names is not the one, "" where
-	// it is or none is named.
+	// Unfollowed says why the class that a variant names is not in force, "" where it is or the
+	// variant names none.
 	Unfollowed string `json:"unfollowed,omitempty"`
-	// TTFTPercentile and ITLPercentile are the percentiles that are held to it,
-	// ratios in [0, 1); 0 is the mean.
+	// TTFTPercentile and ITLPercentile are the percentiles that the objectives bound, ratios in [0,
+	// 1); 0 is the mean.
 	TTFTPercentile float64 `json:"ttftPercentile,omitempty"`
 	ITLPercentile  float64 `json:"itlPercentile,omitempty"`
 }
 
-// objective says what requests should meet and what they do.
+// objective says what requests should meet and what they meet now.
 func objective(o Objective, l scaling.Load) string {
 	var out []string
 	for _, slo := range []struct {
@@ -55,7 +55,7 @@ func objective(o Objective, l scaling.Load) string {
 	return text
 }
 
-// attained says what a percentile of the requests meets, the mean where it is 0.
+// attained returns the measured latency at a percentile, of the mean where it is 0.
 func attained(percentile float64, mean scaling.Reading, buckets scaling.Histogram) string {
 	if percentile == 0 {
 		return fmt.Sprintf("the mean %s", mean)

@@ -7,8 +7,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// ProfileMissing says that a variant has no profile for an engine that sizes by
-// one, that too little was seen of its replicas to learn it, and why none is computed.
+// ProfileMissing says that a variant has no profile although its engine sizes by profiles: too
+// little was measured to learn one, and why none can be computed.
 func ProfileMissing(v scaling.Variant, engine string, why error) string {
 	return fmt.Sprintf("Engine %q sizes by profiles, and the variant has none yet: one is learned in three minutes in which its replicas serve and no queue stands; "+
 		"none is computed until then: %s; "+
@@ -16,22 +16,22 @@ func ProfileMissing(v scaling.Variant, engine string, why error) string {
 		"or an entry of spec.modelProfile for %s", engine, strings.ReplaceAll(why.Error(), "\n", ", "), or(v.Accelerator, "its accelerator"))
 }
 
-// ProfileShared says that a variant without a profile is sized by what replicas like its own showed
-// in another namespace.
+// ProfileShared says that a variant without a profile is sized by measurements of equal replicas in
+// another namespace.
 func ProfileShared(engine string) string {
 	return fmt.Sprintf("Every entry that concerns the variant is in force. Engine %q sizes by profiles: until the variant's is learned, "+
 		"in three minutes in which its replicas serve and no queue stands, by what replicas of the same model, accelerators and pod template "+
 		"showed in another namespace (WVA_SHARE_PROFILES).", engine)
 }
 
-// ProfileComputed says that a variant without a profile is sized by one that is computed.
+// ProfileComputed says that a variant without a learned profile is sized by a computed one.
 func ProfileComputed(engine, computed string) string {
 	return fmt.Sprintf("Every entry that concerns the variant is in force. Engine %q sizes by profiles: until the variant's is learned, "+
 		"in three minutes in which its replicas serve and no queue stands, by one that is %s.", engine, computed)
 }
 
-// moved says how far the stated profile of the variant was moved by what was measured, and by
-// which evidence; "" where it was not.
+// moved says how far measurements moved the stated profile of the variant, and which; "" where they
+// did not.
 func moved(e Explanation) string {
 	for _, m := range e.Sizing.Moved {
 		if m.Variant != e.Variant.Key {

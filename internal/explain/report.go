@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// Part says to which part of the way of a decision a Line belongs.
+// Part is the part of a report that a Line belongs to.
 type Part string
 
 // The parts, in their order.
@@ -24,21 +24,20 @@ const (
 	PartCarriedOut  Part = "Carried out"
 )
 
-// Line is one sentence about a decision. Title says what it is of; a line without one goes on with the
-// one before.
+// Line is one sentence about a decision. Title names its subject; a line without a title continues
+// the one before.
 type Line struct {
 	Part  Part
 	Title string
 	Text  string
 }
 
-// Report tells the last decision of a variant to a person: what is decided,
-// the steps that led there, what keeps it from growing or shrinking, and what
-// was known, with ages as of now.
+// Report describes the last decision of a variant: the decision, the steps that led there, what
+// keeps it from growing or shrinking, and its inputs, with ages as of now.
 func Report(e Explanation, now time.Time) string {
 	var b strings.Builder
 	v := e.Variant
-	// Names and messages are written by others: none may begin a line of its own.
+	// Others write names and messages: none may begin a line of its own.
 	b.WriteString(spelling.Visible(fmt.Sprintf("%s: %s on %s, %d GPU a replica, cost %g",
 		v.Key, or(v.Model.ID, "an unknown model"), or(v.Accelerator, "an unknown accelerator"), v.GPUsPerReplica, v.Cost), "") + "\n")
 	for _, l := range Lines(e, now) {
@@ -48,8 +47,8 @@ func Report(e Explanation, now time.Time) string {
 	return b.String()
 }
 
-// Lines returns the sentences of Report, without what each replica reported. They hold no line break and
-// no invisible character.
+// Lines returns the sentences of Report, without the readings of each replica. They hold no line
+// break and no invisible character.
 func Lines(e Explanation, now time.Time) []Line {
 	var out []Line
 	line := func(part Part, title, format string, args ...any) {
@@ -103,7 +102,7 @@ func Lines(e Explanation, now time.Time) []Line {
 	return out
 }
 
-// steps tells the decision and the steps that led there.
+// steps reports the decision and the steps that led there.
 func steps(e Explanation, now time.Time, line func(part Part, title, format string, args ...any)) {
 	if !e.Decided {
 		line(PartPlan, "decision", "none: %s", or(e.Variant.Missing, e.Analysis.Detail))
@@ -123,7 +122,7 @@ func steps(e Explanation, now time.Time, line func(part Part, title, format stri
 	}
 }
 
-// analysis says what an analysis calls for, which is not always what is decided.
+// analysis says what an analysis calls for; the decision may differ.
 func analysis(a scaling.Analysis) string {
 	if a.Analyzer == "" {
 		return or(a.Detail, "none was made")
@@ -131,7 +130,7 @@ func analysis(a scaling.Analysis) string {
 	return fmt.Sprintf("by %s, %s: %s", a.Analyzer, CallsFor(a.Signal), or(a.Detail, "without a reason"))
 }
 
-// CallsFor says in words what an analysis with that signal calls for.
+// CallsFor says in words what an analysis with the signal calls for.
 func CallsFor(s scaling.Signal) string {
 	switch s {
 	case scaling.Grow:
@@ -145,8 +144,8 @@ func CallsFor(s scaling.Signal) string {
 	}
 }
 
-// room says how far the peaks fill what serves. More than all of it is no number
-// of replicas: a queue that has built up is a stock and not a rate.
+// room says which part of the supply the peaks fill. Where they exceed the supply it gives no
+// number of replicas: a queue that has built up is a stock and not a rate.
 func room(e Explanation) string {
 	a := e.Analysis
 	text := fmt.Sprintf("the peaks over %s fill %.2f of %.2f %s", e.Snapshot.Window, a.Demand, a.Supply, a.Unit)
@@ -159,7 +158,7 @@ func room(e Explanation) string {
 	return text
 }
 
-// blocks says what keeps the model from going where the analysis points.
+// blocks says what keeps the model from the change that the analysis calls for.
 func blocks(e Explanation) []string {
 	var obstacles []string
 	of := map[string][]string{} // the names of variants, by obstacle
@@ -185,7 +184,7 @@ func blocks(e Explanation) []string {
 			blocked(d, cause)
 		case scaling.ReasonSaturated, scaling.ReasonSpareCapacity, scaling.ReasonDemand, scaling.ReasonCheaperMix, scaling.ReasonShared:
 			changes = true
-		default: // says nothing of an obstacle
+		default: // not an obstacle
 		}
 	}
 	out := make([]string, 0, len(obstacles))
@@ -198,7 +197,7 @@ func blocks(e Explanation) []string {
 	return out
 }
 
-// inputs lists what each replica of the model reported, and how old that is.
+// inputs lists the readings of each replica of the model, and their age.
 func inputs(e Explanation, now time.Time) string {
 	if len(e.Snapshot.Replicas) == 0 {
 		return ""
@@ -261,9 +260,8 @@ func or(text, otherwise string) string {
 	return text
 }
 
-// idle says for how long the model is known to have been without a request, or
-// what keeps that from being known: why it does not go to zero. It is "" where no
-// cycle has looked.
+// idle says for how long the model has been idle, or else why it is not known to be idle and so
+// does not go to zero; "" where no cycle has looked.
 func idle(a scaling.Activity) string {
 	switch {
 	case a.At.IsZero():

@@ -8,15 +8,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// NoScaler says that no object scales the target on the decision.
+// NoScaler says that no object scales the target.
 func NoScaler(target scaling.TargetRef) string {
 	return fmt.Sprintf("No HorizontalPodAutoscaler and no ScaledObject scales %s %s. "+
 		"Create one that reads wva_desired_replicas of this variant, or set the annotation wva.llmd.ai/actuation of this object to \"scale\"",
 		target.Kind, target.Name)
 }
 
-// Advisory says that the decision is advice, and who scales the target meanwhile. Of a scaler that
-// reads the decision it says that it now reads nothing.
+// Advisory says that the decision is advice, and which objects scale the target meanwhile. Where a
+// scaler reads the decision, it says that the metric has no value.
 func Advisory(by scaling.Scalers) string {
 	text := "Advisory: the decision is published as wva_advised_replicas alone, and nothing carries it out. "
 	switch {
@@ -52,8 +52,8 @@ func Rivals(all []scaling.Scaler) string {
 	return fmt.Sprintf("%s scale the same target, and none acts on its metric while the others exist. Keep one of them", strings.Join(names, " and "))
 }
 
-// NotReading says why a scaler does not learn the decision: what is wrong with
-// what it is told to read or with its status, and what it says itself.
+// NotReading says why a scaler does not read the decision: what is wrong with its spec or its
+// readings, and what its status says.
 func NotReading(s scaling.Scaler) string {
 	text := scaler(s) + " does not read the decision"
 	switch {
@@ -68,7 +68,7 @@ func NotReading(s scaling.Scaler) string {
 	return text
 }
 
-// AtZero says that a scaler stands still because the target has no replicas.
+// AtZero says that a scaler does not act because the target has no replicas.
 func AtZero(s scaling.Scaler) string {
 	text := scaler(s) + " stands still while its target has zero replicas (ScalingDisabled). "
 	if s.Kind == scaling.KindHPA && s.Bounds.Min == 0 {
@@ -77,8 +77,8 @@ func AtZero(s scaling.Scaler) string {
 	return text + "Start the first replica, or set the annotation wva.llmd.ai/actuation of this object to \"zero\""
 }
 
-// KeptFromZero says that the minReplicas of an HPA keep the target from zero, and what
-// takes it there in this cluster.
+// KeptFromZero says that the minReplicas of an HPA keep the target from zero, and how to allow zero
+// in this cluster.
 func KeptFromZero(s scaling.Scaler, zero scaling.HPAZero) string {
 	const annotation = `et the annotation wva.llmd.ai/actuation of this object to "zero"`
 	text := fmt.Sprintf("%s keeps the target from zero: its minReplicas is %d. ", scaler(s), s.Bounds.Min)
@@ -101,8 +101,8 @@ func BeyondBounds(s scaling.Scaler, desired scaling.Replicas, zero scaling.HPAZe
 		scaler(s), least, s.Bounds.Min, most, s.Bounds.Max)
 }
 
-// Confined says that a scaler keeps the target at the replicas that it has, whatever
-// is decided: by its bounds, or by them and a direction in which it never goes.
+// Confined says that a scaler keeps the target at its present replicas, whatever is decided: by its
+// bounds, or by them and a disabled direction.
 func Confined(s scaling.Scaler) string {
 	least, most := boundNames(s)
 	var text strings.Builder
@@ -118,12 +118,12 @@ func Confined(s scaling.Scaler) string {
 	return text.String() + ". The bounds of this object allow other numbers, and none of them would be carried out. Change that, or the bounds of this object"
 }
 
-// Disabled says that a scaler never goes in a direction, scaleUp or scaleDown.
+// Disabled says that a scaler disables a direction, scaleUp or scaleDown.
 func Disabled(s scaling.Scaler, direction string) string {
 	return fmt.Sprintf("%s never goes there: %s.%s.selectPolicy is Disabled", scaler(s), behavior(s), direction)
 }
 
-// Tolerated says that a scaler takes the decision for no difference to what runs.
+// Tolerated says that the decision is within the tolerance of a scaler.
 func Tolerated(s scaling.Scaler, direction string, r scaling.ScalerRules) string {
 	setting := fmt.Sprintf("%s.%s.tolerance", behavior(s), direction)
 	percent := math.Round(1000*r.Tolerance) / 10
@@ -134,7 +134,7 @@ func Tolerated(s scaling.Scaler, direction string, r scaling.ScalerRules) string
 	return fmt.Sprintf(`%s takes the decision for no difference to what runs: %s is %g %%. Set it to "0"`, scaler(s), setting, percent)
 }
 
-// ScalerPaused says that a scaler was told to leave the target alone.
+// ScalerPaused says that an annotation pauses a scaler.
 func ScalerPaused(s scaling.Scaler) string {
 	return scaler(s) + " is paused (an annotation autoscaling.keda.sh/paused or paused-replicas)"
 }
@@ -144,8 +144,8 @@ func Refused(s scaling.Scaler) string {
 	return scaler(s) + " could not scale the target: " + said(s.Unable)
 }
 
-// NotMoving says that the target was not given the replicas decided on although
-// nothing speaks against it, and what is known of who scales it.
+// NotMoving says that the target does not have the replicas decided on although no obstacle is
+// known, and what is known of its scaler.
 func NotMoving(by scaling.Scalers, desired scaling.Replicas) string {
 	text := NotFollowing(scaling.ReasonTargetNotMoving)
 	switch {
@@ -170,7 +170,7 @@ func NotMoving(by scaling.Scalers, desired scaling.Replicas) string {
 // scaler names a scaler.
 func scaler(s scaling.Scaler) string { return s.Kind + " " + s.Name }
 
-// boundNames returns how the kind of a scaler calls its bounds.
+// boundNames returns the names of the bounds in the spec of a scaler.
 func boundNames(s scaling.Scaler) (least, most string) {
 	if s.Kind == scaling.KindScaledObject {
 		return "minReplicaCount", "maxReplicaCount"
@@ -178,7 +178,7 @@ func boundNames(s scaling.Scaler) (least, most string) {
 	return "minReplicas", "maxReplicas"
 }
 
-// behavior returns where a scaler says how fast it goes.
+// behavior returns the field of the spec of a scaler that limits its pace.
 func behavior(s scaling.Scaler) string {
 	if s.Kind == scaling.KindScaledObject {
 		return "spec.advanced.horizontalPodAutoscalerConfig.behavior"
@@ -186,7 +186,7 @@ func behavior(s scaling.Scaler) string {
 	return "spec.behavior"
 }
 
-// said returns what an object says is wrong with it.
+// said returns the trouble that an object reports.
 func said(t scaling.Trouble) string {
 	if t.Message == "" {
 		return t.Reason
@@ -194,8 +194,8 @@ func said(t scaling.Trouble) string {
 	return fmt.Sprintf("%s: %s", t.Reason, steady(t.Message))
 }
 
-// steady returns what another program says is wrong, without what differs from
-// one time to the next, and cut where it is long.
+// steady returns a message of another program without the parts that differ from time to time, cut
+// to faultAtMost.
 func steady(message string) string {
 	text := []rune(localAddress.ReplaceAllString(message, "$1 $2 "))
 	if len(text) > faultAtMost {
@@ -204,13 +204,12 @@ func steady(message string) string {
 	return string(text)
 }
 
-// PodsRefused says that a target was given the replicas decided on and cannot
-// create the pods for them, and why.
+// PodsRefused says that a target has the replicas decided on and cannot create their pods, and why.
 func PodsRefused(target scaling.TargetRef, why scaling.Trouble) string {
 	return fmt.Sprintf("%s %s has the replicas decided on and cannot create pods for them: %s", target.Kind, target.Name, said(why))
 }
 
-// ImageNotPulled says that pods of a target wait for an image that could not be pulled.
+// ImageNotPulled says that pods of a target wait for an image that cannot be pulled.
 func ImageNotPulled(target scaling.TargetRef, why scaling.Trouble) string {
 	return fmt.Sprintf("%s %s has the replicas decided on, and its pods are not Ready: %s cannot be pulled. "+
 		"Check the name of the image, and the pull secret of the pods", target.Kind, target.Name, why.Message)

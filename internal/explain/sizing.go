@@ -8,10 +8,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Infeasible says that no variant of the model can meet its objectives: first what
-// stays the same while that is so, then what is possible, which moves with the
-// lengths of the requests. Both are "" where they can be met, or are not known to be
-// out of reach.
+// Infeasible says that no variant of the model can meet its objectives: first the part that stays
+// the same, then the best possible latencies, which move with the lengths of the requests. Both are
+// "" where the objectives are not known to be infeasible.
 func Infeasible(e Explanation) (stable, moving string) {
 	if e.Sizing.Reason != scaling.ReasonObjectiveInfeasible {
 		return "", ""
@@ -25,9 +24,8 @@ func Infeasible(e Explanation) (stable, moving string) {
 		"): no accelerator helps, and replicas are sized to the best that is possible. Want other objectives, or a faster variant", ". When it was first seen, the best were " + strings.Join(best, ", ")
 }
 
-// Contradicted says that the profile of the variant promises other latencies than
-// are measured: first which, then both numbers, which move with the load. Both are
-// "" where it does not.
+// Contradicted says that the profile of the variant predicts other latencies than are measured:
+// first which ones, then both numbers, which move with the load. Both are "" where it does not.
 func Contradicted(e Explanation) (stable, moving string) {
 	var names, numbers []string
 	for _, c := range e.Sizing.Contradictions {
@@ -43,8 +41,8 @@ func Contradicted(e Explanation) (stable, moving string) {
 		". When it was first seen, " + strings.Join(numbers, ", ")
 }
 
-// binding says which objective bounds what a replica of the variant serves, where
-// the decision was made by it, else "". It has no number that moves with the load.
+// binding says which objective bounds what a replica of the variant serves, "" where no queueing
+// model made the decision. It holds no number that moves with the load.
 func binding(e Explanation) string {
 	if e.Decision.Fallback || e.Analysis.Analyzer == "" || e.Analysis.Analyzer != e.Sizing.Analyzer {
 		return ""
@@ -57,8 +55,8 @@ func binding(e Explanation) string {
 	return ""
 }
 
-// sizing says what a replica of the variant serves within the objectives and which
-// of them binds it, what that makes of the load, and what is out of reach.
+// sizing says what a replica of the variant serves within the objectives and which of them binds
+// it, the latencies expected now, and which objectives are infeasible or predictions contradicted.
 func sizing(e Explanation) []string {
 	var out []string
 	a := e.Sizing
@@ -86,8 +84,8 @@ func sizing(e Explanation) []string {
 	return out
 }
 
-// IncomparableCosts says that the cost of a variant says nothing beside those of
-// others of its model, "" where it does. It names the first of those.
+// IncomparableCosts says that the cost of a variant cannot be compared with those of other variants
+// of its model, and names the first of these; "" where it can.
 func IncomparableCosts(v scaling.Variant, ofModel []scaling.Variant) string {
 	others := slices.DeleteFunc(slices.Clone(ofModel), func(other scaling.Variant) bool {
 		return other.Key == v.Key || v.CostSource.Comparable(other.CostSource)
@@ -99,7 +97,7 @@ func IncomparableCosts(v scaling.Variant, ofModel []scaling.Variant) string {
 		"Set variantCost on each variant of the model, or the unit cost of each accelerator", costOf(v), scaling.FirstOf(others, seenAtMost, costOf))
 }
 
-// costOf names a variant, the cost of one of its replicas and where that is from.
+// costOf names a variant, the cost of one of its replicas and the source of the cost.
 func costOf(v scaling.Variant) string {
 	source := string(v.CostSource)
 	if v.CostSource == scaling.CostDefault {

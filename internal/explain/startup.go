@@ -7,17 +7,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// StartUps are how long pods of a variant took from their creation to their first
-// Ready. The zero value is not known.
+// StartUps sums up how long pods of a variant took from their creation to their first Ready. The
+// zero value means unknown.
 type StartUps struct {
-	Usual    Duration  `json:"usual,omitempty"`    // of half of the pods at most
-	Slow     Duration  `json:"slow,omitempty"`     // of nine of ten
-	Pods     int       `json:"pods,omitempty"`     // that this is taken from
-	Restored int       `json:"restored,omitempty"` // of them: seen by an earlier process, from the store
-	Last     time.Time `json:"last,omitzero"`      // when the youngest of them became Ready
+	Usual    Duration  `json:"usual,omitempty"`    // the median of the pods
+	Slow     Duration  `json:"slow,omitempty"`     // 9 of 10 pods took no longer
+	Pods     int       `json:"pods,omitempty"`     // the number of pods measured
+	Restored int       `json:"restored,omitempty"` // those that an earlier process measured, from the store
+	Last     time.Time `json:"last,omitzero"`      // when the latest of them became Ready
 }
 
-// StartUpsOf returns what a person is told of start-ups.
+// StartUpsOf returns the summary of s.
 func StartUpsOf(s scaling.StartUps) StartUps {
 	d := s.Durations()
 	out := StartUps{Usual: Duration(d.Quantile(scaling.UsualStartUp)), Slow: Duration(d.Quantile(scaling.SlowStartUp)), Pods: len(s)}
@@ -32,7 +32,7 @@ func StartUpsOf(s scaling.StartUps) StartUps {
 	return out
 }
 
-// tell says them in a line.
+// tell returns s as one line.
 func (s StartUps) tell(now time.Time) string {
 	if s.Pods == 0 {
 		return "not known: no pod has been seen to become Ready for the first time"

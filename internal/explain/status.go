@@ -26,7 +26,7 @@ func TargetNotFound(e Explanation) string {
 	return cmp.Or(e.Variant.Missing, fmt.Sprintf("Scale target %s %s not found", e.Variant.Target.Kind, e.Variant.Target.Name))
 }
 
-// Optimized says what an analysis led to, and which objective bounds it.
+// Optimized says which replicas an analysis led to, and which objective bounds a replica.
 func Optimized(e Explanation) string {
 	message := "Optimization completed: " + e.Decision.Target().Text()
 	if e.Variant.Accelerator == "" {
@@ -40,7 +40,7 @@ func Optimized(e Explanation) string {
 	return message
 }
 
-// FellBack says what holds without an analysis, and since when.
+// FellBack says what is decided without an analysis, and since when there is none.
 func FellBack(e Explanation) string {
 	since := "No analysis so far"
 	if !e.AnalyzedAt.IsZero() {
@@ -59,13 +59,12 @@ func FellBack(e Explanation) string {
 	}
 }
 
-// firstMetricsAfter is how long it may take until new pods, or those of a new
-// variant, are first measured: two scrapes at the interval that Prometheus has by
-// default, a minute.
+// firstMetricsAfter is how long the first measurement of new pods, or of a new variant, may take:
+// two scrapes at the default interval of Prometheus, a minute.
 const firstMetricsAfter = 2 * time.Minute
 
-// AwaitsMetrics reports whether a decision without an analysis holds because it is too early for
-// one: the variant was never analyzed, and no replica is Ready, or the variant or a replica is new.
+// AwaitsMetrics reports whether a decision has no analysis because it is too early for one: the
+// variant was never analyzed, and no replica is Ready, or the variant or a replica is new.
 func AwaitsMetrics(e Explanation) bool {
 	if reason := e.Decision.Cause().Reason; reason == scaling.ReasonTargetUnreadable || reason == scaling.ReasonFirstReplica {
 		return false
@@ -76,12 +75,12 @@ func AwaitsMetrics(e Explanation) bool {
 		(r.Ready == 0 || young(e.Past.DecidedAt) || young(r.NewestReady))
 }
 
-// Undecidable says why a variant stays at what runs.
+// Undecidable says at how many replicas a variant stays that cannot be decided on, and why.
 func Undecidable(e Explanation) string {
 	return fmt.Sprintf("The variant stays at %s, the larger of the last decision and what runs: %s", e.Decision.Target().Text(), e.Variant.Undecidable)
 }
 
-// Paused says that the decision is frozen, and where.
+// Paused says at how many replicas the decision is paused.
 func Paused(e Explanation) string {
 	return fmt.Sprintf("Paused: the decision is frozen at %s, within the bounds. Remove the annotation wva.llmd.ai/paused to go on", e.Decision.Target().Text())
 }
@@ -109,10 +108,10 @@ func NotFollowing(reason scaling.Reason) string {
 	}
 }
 
-// Unmeasured says that nothing can be said about who carries out the decision.
+// Unmeasured says that it is unknown whether the decision is carried out.
 func Unmeasured() string { return "Not known while nothing is decided or the target cannot be read" }
 
-// ReadyToScale says that nothing stands in the way.
+// ReadyToScale says that no condition blocks scaling.
 func ReadyToScale() string {
 	return "The target and its metrics are known, and the decision is followed"
 }
@@ -120,7 +119,7 @@ func ReadyToScale() string {
 // Conflict is several variants that name one target.
 type Conflict scaling.Conflict
 
-// Won says to the variant that scales the target who else names it.
+// Won returns the message for the variant that scales the target: which others name it.
 func (c Conflict) Won() string {
 	losers := make([]string, 0, len(c.Contenders))
 	for _, key := range c.Contenders[1:] {
@@ -130,14 +129,14 @@ func (c Conflict) Won() string {
 		len(losers), strings.ToLower(c.Target.Kind), c.Contenders[0].Namespace, c.Target.Name, strings.Join(losers, ", "))
 }
 
-// Lost says to a variant that does not scale the target which one does.
+// Lost returns the message for a variant that does not scale the target: which one does.
 func (c Conflict) Lost() string {
 	kind, winner := strings.ToLower(c.Target.Kind), c.Contenders[0]
 	return fmt.Sprintf("SUPPRESSED: This VA targets %s %s/%s which is already managed by %s (older VA). No optimization/metrics for this VA. "+
 		"ACTION: Delete this VA or change scaleTargetRef to a unique %s.", kind, winner.Namespace, c.Target.Name, winner.Name, kind)
 }
 
-// quoted lists names.
+// quoted lists names in quotes, at most seenAtMost of them.
 func quoted(names []string) string {
 	return scaling.FirstOf(names, seenAtMost, func(name string) string { return "'" + name + "'" })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Severity is how much something needs a look.
+// Severity is how urgent a trouble is.
 type Severity int
 
 // The severities.
@@ -19,16 +19,16 @@ const (
 	Urgent                 // requests suffer, or the decision is not made or not carried out
 )
 
-// Trouble is something that is in the way of a variant.
+// Trouble is a problem of a variant.
 type Trouble struct {
-	// Kind is the type of the condition that says so, or the name of the event: one of the variant's
-	// troubles of a kind is shown.
+	// Kind is the type of the condition, or the name of the event, that reports it. Of several
+	// troubles of one kind, one is shown.
 	Kind     string
 	Severity Severity
 	Sentence string
 }
 
-// The kinds of troubles that are of no condition.
+// The kinds of troubles without a condition.
 const (
 	kindLimited = "Limited"
 	kindStuck   = "Stuck"
@@ -47,7 +47,7 @@ const (
 	MetricsAreFound
 )
 
-// Metrics says whether there are metrics of a variant to decide by, and in words.
+// Metrics returns whether there are metrics of a variant to decide by, and a message about it.
 func Metrics(e Explanation) (MetricsState, string) {
 	if e.Snapshot.Fault != "" {
 		return MetricsAreFailing, PrometheusError(e)
@@ -64,9 +64,9 @@ func Metrics(e Explanation) (MetricsState, string) {
 	}
 }
 
-// ownSamples returns the samples by which a variant's metrics are judged: those
-// of its own pods that are Ready or report, or of the whole model while it has
-// none. A pod that starts is not expected to report.
+// ownSamples returns the samples by which the metrics of a variant are judged: those of its own
+// pods that are Ready or report, or of the whole model while it has none. A pod that is starting
+// need not report.
 func ownSamples(e Explanation) []scaling.ReplicaSample {
 	var own, all []scaling.ReplicaSample
 	for _, r := range e.Snapshot.Replicas {
@@ -84,10 +84,10 @@ func ownSamples(e Explanation) []scaling.ReplicaSample {
 	return own
 }
 
-// oldest returns the least fresh state of the readings that there are, Absent
-// when there are none. A pod that reports nothing is passed over while another
-// reports: every new pod is such a pod until it is scraped. A pod that is stuck
-// has no readings because its metrics say that it is; they are there.
+// oldest returns the least fresh state of the known readings, Absent when there are none. It
+// ignores pods without readings while another pod reports: a new pod has none until it is scraped.
+// A stuck pod has no readings, but its metrics are there: it counts as Fresh while no reading is
+// known.
 func oldest(samples []scaling.ReplicaSample) scaling.Freshness {
 	found := scaling.Absent
 	for _, s := range samples {
@@ -103,21 +103,22 @@ func oldest(samples []scaling.ReplicaSample) scaling.Freshness {
 	return found
 }
 
-// Overdue returns the first step of a decision that names an overdue order, and false where none does.
+// Overdue returns the first step of a decision that names an overdue order, and false where none
+// does.
 func Overdue(d scaling.Decision) (scaling.Step, bool) {
 	for _, s := range d.Steps {
 		switch s.Reason {
 		case scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady:
 			return s, true
-		default: // says nothing of an order
+		default: // not about an order
 		}
 	}
 	return scaling.Step{}, false
 }
 
-// Troubles returns what the last decision of a variant and what it was made from say is in the way, in the
-// words of the conditions and events, the most severe first. What only the objects in the cluster say,
-// such as why a scaler does not follow, is not among it.
+// Troubles returns the troubles that the last decision of a variant and its inputs show, in the
+// words of the conditions and events, the most severe first. Troubles that only objects of the
+// cluster show, such as why a scaler does not follow, are not among them.
 func Troubles(e Explanation) []Trouble {
 	var out []Trouble
 	add := func(kind string, how Severity, sentence string) { out = append(out, Trouble{kind, how, sentence}) }
@@ -151,7 +152,7 @@ func Troubles(e Explanation) []Trouble {
 	return out
 }
 
-// decisionTroubles returns the troubles that a decision tells.
+// decisionTroubles returns the troubles that a decision shows.
 func decisionTroubles(e Explanation) []Trouble {
 	v := e.Variant
 	if !e.Decided {
@@ -186,8 +187,8 @@ func decisionTroubles(e Explanation) []Trouble {
 	return out
 }
 
-// ObjectiveMissed returns that more requests of a model miss its objective than may, and false where that is
-// not so or not known.
+// ObjectiveMissed returns the trouble that more requests of a model miss its objective than may;
+// false where that is not so, or unknown.
 func ObjectiveMissed(s scaling.Snapshot, o scaling.Objective) (Trouble, bool) {
 	if !o.Set() {
 		return Trouble{}, false

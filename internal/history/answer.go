@@ -7,16 +7,17 @@ import (
 )
 
 const (
-	// DefaultPoints is how many rows an answer has at most where none is asked for.
+	// DefaultPoints is the largest number of rows of an answer where the caller gives none.
 	DefaultPoints = 600
 	// MostPoints is the largest number of rows of an answer.
 	MostPoints = 4000
-	// mostDecisions is how many decisions an answer holds.
+	// mostDecisions is the largest number of decisions of an answer.
 	mostDecisions = 500
 )
 
-// Model returns a model from a time to another in so many rows at most, and false where it is not known. The
-// zero time is the beginning of the history, or its end. points is at least 10 and at most MostPoints; 0 is DefaultPoints.
+// Model returns the history of a model between two times, in at most points rows; false where the
+// model is not known. The zero time means the beginning of the history, or its end. points is
+// limited to 10 to MostPoints; 0 means DefaultPoints.
 func (h *History) Model(key scaling.ModelKey, from, to time.Time, points int) (ModelHistory, bool) {
 	present := h.present(key)
 	h.mu.RLock()
@@ -63,7 +64,7 @@ func (h *History) Model(key scaling.ModelKey, from, to time.Time, points int) (M
 	return out, true
 }
 
-// present returns a model as of the last cycle, only its names where that has none of it.
+// present returns a model as of the last cycle; only its names where that cycle does not have it.
 func (h *History) present(key scaling.ModelKey) Model {
 	h.mu.RLock()
 	c := h.last
@@ -79,18 +80,18 @@ func (h *History) present(key scaling.ModelKey) Model {
 	}
 }
 
-// rows are the times of an answer.
+// rows are the times of the rows of an answer.
 type rows struct {
 	at    []instant
 	step  float64 // s; 0 where each row is a cycle
 	from  instant
-	width instant // of the times that two rows stand for
-	n     int     // of them
+	width instant // of the periods, two rows each
+	n     int     // number of periods
 	end   instant
 }
 
-// rows returns the cycles from an instant to another where they are few enough and nothing of the model was
-// thinned meanwhile, else two rows for each of equally long times, and the end.
+// rows returns the cycles between two instants where they are few enough and no series of the model
+// was thinned there. Else it returns two rows for each of equally long periods, and the end.
 func (h *History) rows(m *modelSeries, variants []*variantSeries, begin, end instant, points int) rows {
 	if cycles := h.cyclesBetween(begin, end); len(cycles) <= points && begin >= h.cycles[0] && begin >= fineFrom(m, variants) {
 		return rows{at: cycles}
@@ -128,7 +129,7 @@ func fineFrom(m *modelSeries, variants []*variantSeries) instant {
 	return from
 }
 
-// cyclesBetween returns the times of the cycles from an instant to another.
+// cyclesBetween returns the times of the cycles between two instants.
 func (h *History) cyclesBetween(begin, end instant) []instant {
 	var out []instant
 	for _, at := range h.cycles {

@@ -2,8 +2,8 @@ package history
 
 import "iter"
 
-// bounded keeps the newest values within a number of bytes. Where it is full, the namespace that takes the most
-// gives up its oldest.
+// bounded keeps the newest values within a number of bytes. When it is full, the namespace with the
+// most bytes loses its oldest value.
 type bounded[T any] struct {
 	most, bytes int
 	by          map[string]*queue[T] // by namespace
@@ -12,7 +12,7 @@ type bounded[T any] struct {
 type queue[T any] struct {
 	held  []held[T] // oldest first
 	bytes int
-	lost  instant // of the newest value that was given up for want of memory
+	lost  instant // time of the newest value dropped because memory was full
 }
 
 type held[T any] struct {
@@ -25,7 +25,7 @@ func newBounded[T any](most int) bounded[T] {
 	return bounded[T]{most: most, by: map[string]*queue[T]{}}
 }
 
-// add adds a value of so many bytes.
+// add adds a value that takes this many bytes.
 func (s *bounded[T]) add(namespace string, at instant, bytes int, value T) {
 	q := s.by[namespace]
 	if q == nil {
@@ -47,7 +47,7 @@ func (s *bounded[T]) add(namespace string, at instant, bytes int, value T) {
 	}
 }
 
-// forget drops what is older than an instant.
+// forget drops the values from before an instant.
 func (s *bounded[T]) forget(before instant) {
 	for name, q := range s.by {
 		for len(q.held) > 0 && q.held[0].at < before {
@@ -81,7 +81,8 @@ func (s *bounded[T]) of(namespace string) iter.Seq2[instant, *T] {
 	}
 }
 
-// lostUntil returns when the newest value of a namespace was that was given up, 0 for none.
+// lostUntil returns the time of the newest value of a namespace that was dropped because memory was
+// full, 0 for none.
 func (s *bounded[T]) lostUntil(namespace string) instant {
 	if q := s.by[namespace]; q != nil {
 		return q.lost

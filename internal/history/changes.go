@@ -24,13 +24,13 @@ type change struct {
 }
 
 const (
-	// changeBytes is about what a change takes beside its sentence.
+	// changeBytes is about the size of a change without its sentence.
 	changeBytes = 240
 	// longestSentence is how many bytes of a sentence are kept.
 	longestSentence = 400
 )
 
-// changeOf returns the decision as a change, and false where the number is what it was.
+// changeOf returns the change of a decision, and false where the number stays the same.
 func changeOf(id scaling.CycleID, d scaling.Decision, past scaling.History) (change, bool) {
 	from := d.Current
 	if p, ok := past[d.Variant]; ok {
@@ -67,13 +67,13 @@ type part struct {
 }
 
 const (
-	// partBytes is about what a part takes beside its text.
+	// partBytes is about the size of a part without its text.
 	partBytes = 120
-	// everyNamespace is where parts of all models are kept.
+	// everyNamespace is the namespace for parts of all models.
 	everyNamespace = ""
 )
 
-// keeping is what of a cycle is to be kept.
+// keeping is the part of a cycle to keep.
 type keeping struct {
 	at     instant
 	part   func(scaling.ModelKey) record.Cycle
@@ -81,7 +81,7 @@ type keeping struct {
 	models []scaling.ModelKey
 }
 
-// compress returns the parts of a cycle by which models are decided, those of all models once.
+// compress returns the records of the models, compressed; one that all models share only once.
 func (k keeping) compress() []part {
 	var out []part
 	var text []byte
@@ -113,7 +113,7 @@ func (k keeping) compress() []part {
 	return out
 }
 
-// keep compresses and keeps what Add left.
+// keep compresses and keeps the records that Add left.
 func (h *History) keep(k keeping) {
 	parts := k.compress()
 	h.mu.Lock()
@@ -123,8 +123,8 @@ func (h *History) keep(k keeping) {
 	}
 }
 
-// Run compresses the records that Add leaves to it, until ctx ends. It returns nil. It is for a History
-// with the option Later.
+// Run compresses the records that Add leaves to it, until ctx ends. It returns nil. Use it for a
+// History with the option Later.
 func (h *History) Run(ctx context.Context) error {
 	for {
 		select {
@@ -136,8 +136,8 @@ func (h *History) Run(ctx context.Context) error {
 	}
 }
 
-// Decision returns the latest decision of a cycle that changed the number of a variant, and false where
-// none is known.
+// Decision returns the latest decision of the cycle id that changed the number of a variant; false
+// where none is known.
 func (h *History) Decision(of scaling.VariantKey, id scaling.CycleID) (Change, bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -157,7 +157,7 @@ func (h *History) change(of scaling.VariantKey, id scaling.CycleID) (at instant,
 	return at, found, ok
 }
 
-// told returns a change as it is shown.
+// told returns a change in its JSON type.
 func (h *History) told(at instant, c *change) Change {
 	_, kept := h.partOf(c)
 	return Change{
@@ -166,7 +166,7 @@ func (h *History) told(at instant, c *change) Change {
 	}
 }
 
-// partOf returns the record that a change was decided by, and false where it is not at hand.
+// partOf returns the record of the inputs of a change, and false where it is not kept.
 func (h *History) partOf(c *change) (*part, bool) {
 	for _, p := range h.parts.of(c.model.Namespace) {
 		if p.cycle == c.cycle && p.model == c.model {
@@ -181,8 +181,9 @@ func (h *History) partOf(c *change) (*part, bool) {
 	return nil, false
 }
 
-// Kept returns the record of the part of a cycle that decided another number for a variant, and false where
-// it is not at hand: that of its model, or of all models where they share accelerators or profiles.
+// Kept returns the record of the inputs by which a cycle changed the number of a variant; false
+// where it is not kept. It holds its model, or all models where they share accelerators or
+// profiles.
 func (h *History) Kept(of scaling.VariantKey, id scaling.CycleID) (record.Cycle, bool) {
 	h.mu.RLock()
 	_, c, ok := h.change(of, id)
@@ -197,7 +198,7 @@ func (h *History) Kept(of scaling.VariantKey, id scaling.CycleID) (record.Cycle,
 		return record.Cycle{}, false
 	}
 	out, err := unpack(text)
-	return out, err == nil // of a case that no cycle can be, such as one that a test made up
+	return out, err == nil // an error for inputs that no cycle can have, such as those of a test
 }
 
 func unpack(text []byte) (record.Cycle, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Fleet returns the models of the last cycle in the namespaces that the caller may read, those that need a
-// look first.
+// Fleet returns the models of the last cycle in the namespaces that the caller may read, the most
+// urgent first.
 func (h *History) Fleet(may func(namespace string) bool) Fleet {
 	h.mu.RLock()
 	c, out := h.last, Fleet{Revision: h.revision, Models: []Model{}, Refused: []string{}}
@@ -43,7 +43,7 @@ func decisionsOf(p *scaling.Plan) map[scaling.ModelKey][]scaling.Decision {
 	return out
 }
 
-// modelOf returns a model as a cycle saw and decided it.
+// modelOf returns a model with its readings and decisions in a cycle.
 func (h *History) modelOf(c Cycle, s *scaling.Snapshot, decisions []scaling.Decision) Model {
 	settings := c.Configuration[s.Model]
 	a := analysisOf(c.Analyses, s.Model)
@@ -87,7 +87,7 @@ func objectiveOf(o scaling.Objective) Objective {
 	return out
 }
 
-// variantOf returns a variant as a cycle saw and decided it, and what is in its way.
+// variantOf returns a variant with its replicas and decision in a cycle, and its troubles.
 func (h *History) variantOf(c Cycle, s *scaling.Snapshot, v scaling.Variant, decisions []scaling.Decision) (Variant, []explain.Trouble) {
 	past := c.History[v.Key]
 	d := decisionOf(c.Plan, v.Key)
@@ -120,8 +120,8 @@ func (h *History) variantOf(c Cycle, s *scaling.Snapshot, v scaling.Variant, dec
 	return out, troubles
 }
 
-// merge returns troubles with those that the conditions of the object tell, which know more, in place of
-// those of the same kind.
+// merge returns conditions, and the troubles of other kinds. The conditions of an object know more
+// than a cycle.
 func merge(troubles, conditions []explain.Trouble) []explain.Trouble {
 	out := slices.Clone(conditions)
 	for _, t := range troubles {
@@ -133,7 +133,7 @@ func merge(troubles, conditions []explain.Trouble) []explain.Trouble {
 	return out
 }
 
-// action says where a decision goes from the number that was decided before.
+// action returns whether a decision grows, shrinks or holds the number decided on before.
 func action(d scaling.Decision, past scaling.Past, history scaling.History) string {
 	from := d.Current
 	if _, known := history[d.Variant]; known {
@@ -153,8 +153,8 @@ func reason(d scaling.Decision) string {
 	return cmp.Or(cause.Detail, string(cause.Reason))
 }
 
-// late counts the replicas that were ordered and have been waited for longer than twice the usual start-up,
-// as the optimizer waits for them.
+// late returns how many replicas were ordered and have been missing for longer than twice the usual
+// start-up. The optimizer waits as long.
 func late(c Cycle, v scaling.Variant, past scaling.Past) scaling.Replicas {
 	n := scaling.Replicas(0)
 	for _, m := range past.Waits.Missing(v.Replicas.Ready, past.Desired, past.DecidedAt) {
@@ -165,7 +165,7 @@ func late(c Cycle, v scaling.Variant, past scaling.Past) scaling.Replicas {
 	return n
 }
 
-// explanation returns what the cycle tells of a variant.
+// explanation returns the explanation of the decision for a variant in a cycle.
 func (h *History) explanation(c Cycle, s *scaling.Snapshot, v scaling.Variant, decisions []scaling.Decision) explain.Explanation {
 	e := explain.Explanation{
 		Cycle: c.Cycle.Cycle, At: c.Now, Interval: explain.Duration(c.Interval), Variant: v, Past: c.History[v.Key], Snapshot: *s, Model: decisions,

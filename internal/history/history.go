@@ -11,46 +11,50 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// The memory of a History, whatever the fleet: 17 MiB, and about 200 bytes of each pod that lives.
+// The memory of a History, for any fleet: 17 MiB, and about 200 bytes for each live pod.
 const (
 	seriesBytes = 10 << 20 // of models and variants over time
 	changeLimit = 2 << 20  // of decisions that changed a number
 	partLimit   = 4 << 20  // of their records
 	endedLimit  = 1 << 20  // of replicas that ended
-	mostCycles  = 8192     // whose times are kept: more than a day at 15 s
+	mostCycles  = 8192     // times of cycles: more than a day at 15 s
 )
 
-// defaultSpan is for how long history is kept.
+// defaultSpan is how long history is kept by default.
 const defaultSpan = 25 * time.Hour
 
-// longestSpan is less than the tenths of a second of an int32.
+// longestSpan is less than an int32 holds, in tenths of a second.
 const longestSpan = 6 * 365 * 24 * time.Hour
 
 // Options configure a History. The zero value is ready.
 type Options struct {
-	// Span is for how long history is kept; 0 is 25 hours, and more than six years count as six.
+	// Span is how long history is kept; 0 means 25 hours. More than six years count as six.
 	Span time.Duration
-	// Troubles returns what the conditions of the object of a variant say is in its way; nil for nothing.
+	// Troubles returns the troubles that the conditions of the object of a variant report; nil
+	// means none.
 	Troubles func(scaling.VariantKey) []explain.Trouble
-	// Later leaves the records of decisions to Run. Those of a cycle are lost while Run is behind.
+	// Later leaves compressing the records of decisions to Run. While Run is behind, the records of
+	// a cycle are lost.
 	Later bool
 }
 
-// Cycle is what a cycle knew and decided.
+// Cycle is the inputs and decisions of a cycle.
 type Cycle struct {
 	record.Cycle
 
-	// Analyses are those of the models, of each the deciding one first; nil where they are not at hand.
+	// Analyses are the analyses of the models, for each model the deciding one first; nil where
+	// they are not available.
 	Analyses []scaling.Analysis
-	// Pods are the pods that live, and Ending those that terminate; Pods are nil where only the samples of
-	// the snapshots are at hand.
+	// Pods are the live pods, and Ending the terminating ones. Pods are nil where only the samples
+	// of the snapshots are available.
 	Pods   []scaling.Pod
 	Ending []scaling.PodName
-	// Part returns the part of the cycle that the decisions of a model depend on; nil keeps none.
+	// Part returns the part of the cycle on which the decisions of a model depend; nil keeps no
+	// records.
 	Part func(scaling.ModelKey) record.Cycle
 }
 
-// History keeps what cycles knew and decided. It is safe for concurrent use. See New.
+// History keeps the inputs and decisions of cycles. It is safe for concurrent use. See New.
 type History struct {
 	options Options
 	later   chan keeping
@@ -59,7 +63,7 @@ type History struct {
 	revision int64
 	last     Cycle
 	base     time.Time // instants count from here
-	begins   instant   // of the first cycle that is kept
+	begins   instant   // the first cycle that is kept
 	now      instant   // of the last cycle
 	cycles   []instant // ascending
 	table    *table
@@ -67,9 +71,9 @@ type History struct {
 	parts    bounded[part]
 	living   map[scaling.PodName]*replica
 	ended    bounded[replica]
-	timed    bool             // pods tell their times
-	entered  []*modelSeries   // scratch of a cycle: of its snapshots, in their order
-	holding  []*variantSeries // scratch of a cycle: of their variants, in their order
+	timed    bool             // pods have their times
+	entered  []*modelSeries   // scratch of a cycle: one for each snapshot, in order
+	holding  []*variantSeries // scratch of a cycle: one for each of their variants, in order
 }
 
 // New returns an empty History.
@@ -86,8 +90,8 @@ func New(o Options) *History {
 
 func tenths(d time.Duration) instant { return instant(min(d/(100*time.Millisecond), math.MaxInt32)) }
 
-// Add adds a cycle. It keeps nothing of c but the last c. A cycle that is not later than the one before is
-// shown as the last, and leaves no trace in the history.
+// Add adds a cycle. It keeps c until the next call. A cycle that is not later than the one before
+// is shown as the last, and is not added to the history.
 func (h *History) Add(c Cycle) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,10 +136,11 @@ func (h *History) Add(c Cycle) {
 	}
 }
 
-// missedCycles is how many intervals may pass without a cycle until nothing is known of the time between.
+// missedCycles is how many intervals may pass without a cycle before the time between counts as
+// unknown.
 const missedCycles = 5
 
-// pause notes that no cycle ran for long before an instant.
+// pause adds a gap if no cycle ran for long before an instant.
 func (h *History) pause(at instant, interval time.Duration) {
 	step := max(tenths(interval), 15*second)
 	if h.now > 0 && at-h.now > missedCycles*step {
@@ -143,7 +148,7 @@ func (h *History) pause(at instant, interval time.Duration) {
 	}
 }
 
-// tick notes the time of a cycle.
+// tick adds the time of a cycle.
 func (h *History) tick(at instant) {
 	if len(h.cycles) == mostCycles {
 		h.cycles = slices.Delete(h.cycles, 0, mostCycles/8)
@@ -151,7 +156,7 @@ func (h *History) tick(at instant) {
 	h.cycles = append(h.cycles, at)
 }
 
-// forget drops what is older than the span.
+// forget drops history from before the span.
 func (h *History) forget(at instant) {
 	if at <= h.table.span {
 		return
@@ -163,7 +168,7 @@ func (h *History) forget(at instant) {
 	h.ended.forget(old)
 }
 
-// enter enters the models and variants of a cycle.
+// enter adds the models and variants of a cycle to the table, and counts the serving replicas.
 func (h *History) enter(c Cycle, at instant) {
 	h.entered, h.holding = h.entered[:0], h.holding[:0]
 	for i := range c.Snapshots {
@@ -217,9 +222,9 @@ func (h *History) decided(c Cycle, at instant) []scaling.ModelKey {
 	return models
 }
 
-// measure adds what a cycle measured.
+// measure adds the values of a cycle to the series.
 func (h *History) measure(c Cycle, at instant) {
-	n, analysis, decision := 0, 0, 0 // where the next ones are likely to be: all are sorted alike, mostly
+	n, analysis, decision := 0, 0, 0 // likely places of the next ones: all have mostly one order
 	for i := range c.Snapshots {
 		s := &c.Snapshots[i]
 		a := analysisNear(c.Analyses, &analysis, s.Model)
@@ -234,7 +239,7 @@ func (h *History) measure(c Cycle, at instant) {
 	}
 }
 
-// measured returns the columns of a model.
+// measured returns the values of the columns of a model.
 func measured(s *scaling.Snapshot, o scaling.Objective, a *scaling.Analysis) [modelColumns]float64 {
 	out := [modelColumns]float64{
 		load: known(s.Load.ArrivalRate), utilization: math.NaN(), ttft: known(s.Load.TTFT), itl: known(s.Load.ITL),
@@ -253,7 +258,8 @@ func measured(s *scaling.Snapshot, o scaling.Objective, a *scaling.Analysis) [mo
 
 func known(r scaling.Reading) float64 { return r.Or(math.NaN()) }
 
-// waitingOf is how many requests of a model are known to wait, NaN where none of its queues is known.
+// waitingOf returns how many requests of a model are known to wait, NaN where none of its queues is
+// known.
 func waitingOf(s *scaling.Snapshot) float64 {
 	sum, found := s.Load.GatewayQueue.Or(0), s.Load.GatewayQueue.Known()
 	for i := range s.Replicas {
@@ -267,7 +273,8 @@ func waitingOf(s *scaling.Snapshot) float64 {
 	return sum
 }
 
-// costOf is what the current replicas cost per hour, NaN where those of a variant are not known.
+// costOf returns the cost of the current replicas per hour, NaN where those of a variant are
+// unknown.
 func costOf(variants []scaling.Variant) float64 {
 	sum := 0.0
 	for i := range variants {
@@ -281,7 +288,7 @@ func costOf(variants []scaling.Variant) float64 {
 	return sum
 }
 
-// counted returns the columns of a variant.
+// counted returns the values of the columns of a variant.
 func counted(v *scaling.Variant, d *scaling.Decision, of *variantSeries) [variantColumns]float64 {
 	out := [variantColumns]float64{
 		desired: math.NaN(), current: math.NaN(), ready: math.NaN(), serving: float64(of.serving), draining: math.NaN(),
@@ -296,7 +303,7 @@ func counted(v *scaling.Variant, d *scaling.Decision, of *variantSeries) [varian
 	return out
 }
 
-// near is how many elements a search looks at before it halves them.
+// near is how many elements a search compares before it turns to a binary search.
 const near = 3
 
 // analysisOf returns the first analysis of a model, nil where there is none.
@@ -304,7 +311,8 @@ func analysisOf(all []scaling.Analysis, model scaling.ModelKey) *scaling.Analysi
 	return analysisNear(all, new(int), model)
 }
 
-// analysisNear is analysisOf where it is likely to be at an index or shortly after, which it moves on.
+// analysisNear is analysisOf for a model that is likely at index *at or shortly after. It moves *at
+// behind the analysis found.
 func analysisNear(all []scaling.Analysis, at *int, model scaling.ModelKey) *scaling.Analysis {
 	for i := *at; i < min(len(all), *at+near); i++ {
 		if all[i].Model == model && (i == 0 || all[i-1].Model != model) {
@@ -325,7 +333,8 @@ func decisionOf(p *scaling.Plan, of scaling.VariantKey) *scaling.Decision {
 	return decisionNear(p, new(int), of)
 }
 
-// decisionNear is decisionOf where it is likely to be at an index or shortly after, which it moves on.
+// decisionNear is decisionOf for a variant that is likely at index *at or shortly after. It moves
+// *at behind the decision found.
 func decisionNear(p *scaling.Plan, at *int, of scaling.VariantKey) *scaling.Decision {
 	if p == nil {
 		return nil
@@ -354,7 +363,7 @@ func unknownColumns() (model [modelColumns]float64, variant [variantColumns]floa
 	return model, variant
 }
 
-// Span returns from when to when there is history, zero times where there is none.
+// Span returns the first and the last time of the history, zero times where it is empty.
 func (h *History) Span() (from, to time.Time) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -364,7 +373,7 @@ func (h *History) Span() (from, to time.Time) {
 	return h.time(h.begins).Time, h.time(h.now).Time
 }
 
-// Models returns the models that are known in the namespaces that the caller may read, by key.
+// Models returns the known models in the namespaces that the caller may read, by key.
 func (h *History) Models(may func(namespace string) bool) []scaling.ModelKey {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -397,12 +406,13 @@ func (h *History) moment(t time.Time) moment {
 	return moment(max(-math.MaxInt32, min(math.MaxInt32, since)))
 }
 
-// instant returns the instant of a time, the first where it is before.
+// instant returns the instant of a time, 0 for times before the base.
 func (h *History) instant(t time.Time) instant {
 	return instant(max(0, min(math.MaxInt32, t.Sub(h.base)/(100*time.Millisecond))))
 }
 
-// between returns the instants from a time to another; the zero time is the beginning of the history, or its end.
+// between returns the instants of two times; the zero time means the beginning of the history, or
+// its end.
 func (h *History) between(from, to time.Time) (begin, end instant) {
 	begin, end = h.begins, h.now
 	if !from.IsZero() {

@@ -10,10 +10,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Number is a number in JSON. One that is not known is NaN here and null there.
+// Number is a number in JSON. Unknown is NaN in Go and null in JSON.
 type Number float64
 
-// Unknown is a Number that is not known.
+// Unknown returns the unknown Number.
 func Unknown() Number { return Number(math.NaN()) }
 
 // Known reports whether n is known.
@@ -36,10 +36,10 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Column is a quantity over time: one number for each time of its table, NaN where it is not known.
+// Column is a quantity over time: one number for each time of its table, NaN for unknown.
 type Column []float64
 
-// MarshalJSON returns the numbers, with null for those that are not known.
+// MarshalJSON returns the numbers, with null for unknown.
 func (c Column) MarshalJSON() ([]byte, error) {
 	out := make([]byte, 0, 2+8*len(c))
 	out = append(out, '[')
@@ -75,8 +75,8 @@ func appendNumber(to []byte, v float64) []byte {
 	return strconv.AppendFloat(to, v, 'g', 7, 64)
 }
 
-// Time is an instant in seconds since 1970, as pages count it. In JSON it is a number with
-// milliseconds, and null for the zero time.
+// Time is an instant. In JSON it is a number of seconds since 1970, with milliseconds; null for the
+// zero time.
 type Time struct{ time.Time }
 
 // At returns t as a Time.
@@ -108,18 +108,18 @@ type Fleet struct {
 	Revision int64           `json:"revision"` // grows by one with each cycle
 	At       Time            `json:"at"`       // when the cycle decided
 	Cycle    scaling.CycleID `json:"cycle"`
-	Interval float64         `json:"interval"` // s until the next cycle; 0 where only a change brings one
-	From     Time            `json:"from"`     // since when there is history
+	Interval float64         `json:"interval"` // planned s until the next cycle; 0 where only a change starts one
+	From     Time            `json:"from"`     // beginning of the history
 	Source   Source          `json:"source,omitzero"`
-	Refused  []string        `json:"refused"` // which namespaces could not be read, and why
-	Models   []Model         `json:"models"`  // what needs a look first, then by key
+	Refused  []string        `json:"refused"` // the namespaces that could not be read, and why
+	Models   []Model         `json:"models"`  // the most urgent first, then by key
 }
 
-// Source is where a Fleet is from. The manager leaves it to its reader.
+// Source is the origin of a Fleet. The manager leaves it to its reader.
 type Source struct {
 	Kind    string `json:"kind"`    // "live" or "record"
 	Name    string `json:"name"`    // of the pod, or of the file
-	Trouble string `json:"trouble"` // why it is not of now, a sentence; "" where it is
+	Trouble string `json:"trouble"` // why it is not current, a sentence; "" where it is
 }
 
 // Model is one model of a Fleet.
@@ -135,7 +135,8 @@ type Model struct {
 	Cost      Number    `json:"cost"`    // of the current replicas, per hour
 	Engine    string    `json:"engine"`
 	Advisory  bool      `json:"advisory"`
-	// Look is how much it needs a look: explain.Fine to explain.Urgent, the greatest of its own and its variants'.
+	// Look is how urgent its troubles are, explain.Fine to explain.Urgent: the greatest of its own
+	// and its variants'.
 	Look     explain.Severity `json:"look"`
 	Troubles []string         `json:"troubles"` // sentences, most urgent first
 	Variants []Variant        `json:"variants"` // by key
@@ -158,8 +159,8 @@ type Variant struct {
 	Desired     Number           `json:"desired"` // replicas decided on
 	Current     Number           `json:"current"` // replicas that the target asks for
 	Ready       Number           `json:"ready"`
-	Ordered     Number           `json:"ordered"` // replicas that are decided on or asked for and not Ready
-	Late        Number           `json:"late"`    // of those, overdue ones
+	Ordered     Number           `json:"ordered"` // replicas decided on or asked for, and not Ready
+	Late        Number           `json:"late"`    // the overdue ones of these
 	Min         int              `json:"min"`
 	Max         Number           `json:"max"`    // Unknown where there is none
 	Cost        float64          `json:"cost"`   // of one replica, per hour
@@ -169,14 +170,14 @@ type Variant struct {
 	Troubles    []string         `json:"troubles"`
 }
 
-// ModelHistory is one model over time: columns along T. Where a column was thinned, two
-// rows stand for a longer time, with its least and its greatest value in the order in which they were.
+// ModelHistory is one model over time, as columns along T. Where a column was thinned, two rows
+// stand for a longer period, with its least and its greatest value in order of time.
 type ModelHistory struct {
 	Model    Model  `json:"model"` // as of the last cycle
 	From     Time   `json:"from"`
 	To       Time   `json:"to"`
 	Complete bool   `json:"complete"` // history reaches back to From
-	Begins   Time   `json:"begins"`   // since when there is history of the model
+	Begins   Time   `json:"begins"`   // beginning of the history of the model
 	T        []Time `json:"t"`
 	// Step is how far apart rows are at most because of thinning, s; 0 where each row is a cycle.
 	Step        float64          `json:"step"`
@@ -188,21 +189,21 @@ type ModelHistory struct {
 	Missed      Column           `json:"missed"`      // ratio
 	Cost        Column           `json:"cost"`        // per hour
 	Variants    []VariantHistory `json:"variants"`
-	Decisions   []Change         `json:"decisions"` // those that changed a number, oldest first
-	// Left is how many older decisions are left out.
+	Decisions   []Change         `json:"decisions"` // that changed a number, oldest first
+	// Left is the number of older decisions that are left out.
 	Left int `json:"left"`
-	// Before says what of it is from a store of metrics; the manager leaves it to its reader.
+	// Before describes the rows from a store of metrics; the manager leaves it to its reader.
 	Before Before `json:"before,omitzero"`
 }
 
-// Before says which rows of a ModelHistory are from a store of metrics, since they are from before the memory of
-// the manager. The zero value is that none was asked for.
+// Before says which rows of a ModelHistory are from a store of metrics, because they are older than
+// the memory of the manager. The zero value means that no store was asked.
 type Before struct {
 	Source  string  `json:"source"`  // name of the store
-	From    Time    `json:"from"`    // the first row that is from it; the zero time where none is
+	From    Time    `json:"from"`    // the first row from it; the zero time for none
 	Until   Time    `json:"until"`   // rows before this are from it
 	Step    float64 `json:"step"`    // between its rows, s
-	Trouble string  `json:"trouble"` // why none is
+	Trouble string  `json:"trouble"` // why no row is from it
 	Pending bool    `json:"pending"` // it has not answered yet
 }
 
@@ -214,7 +215,7 @@ type VariantHistory struct {
 	Current   Column `json:"current"`  // asked for by the target
 	Ready     Column `json:"ready"`    // Ready
 	Serving   Column `json:"serving"`  // Ready, and measured
-	Draining  Column `json:"draining"` // beyond those asked for, and not ended
+	Draining  Column `json:"draining"` // beyond the replicas asked for, and not ended
 }
 
 // Change is a decision that changed the number of replicas of a variant.
@@ -228,7 +229,7 @@ type Change struct {
 	Stage     scaling.Stage   `json:"stage"`
 	Reason    scaling.Reason  `json:"reason"`
 	Sentence  string          `json:"sentence"`
-	Kept      bool            `json:"kept"` // the record of the cycle is at hand
+	Kept      bool            `json:"kept"` // the record of the cycle is kept
 }
 
 // VariantName names a variant.
@@ -237,15 +238,15 @@ type VariantName struct {
 	Name      string `json:"name"`
 }
 
-// Replicas is what became of the replicas of a model.
+// Replicas are the replicas of a model over time.
 type Replicas struct {
 	From     Time      `json:"from"`
 	To       Time      `json:"to"`
-	Complete bool      `json:"complete"` // no older one was left out
+	Complete bool      `json:"complete"` // none was left out
 	Replicas []Replica `json:"replicas"` // by when they began
 }
 
-// Replica is one replica over time. What is not known is the zero Time.
+// Replica is one replica over time. The zero Time means unknown.
 type Replica struct {
 	Variant     VariantName `json:"variant"`
 	Pod         string      `json:"pod"`         // "" while it has none
@@ -253,22 +254,22 @@ type Replica struct {
 	Created     Time        `json:"created"`     // when its pod was created
 	Scheduled   Time        `json:"scheduled"`   // when a node took it
 	Started     Time        `json:"started"`     // when its kubelet began to start it
-	Ready       Time        `json:"ready"`       // when it became Ready first
-	Terminating Time        `json:"terminating"` // when it was seen no more among the pods that live
+	Ready       Time        `json:"ready"`       // when it first became Ready
+	Terminating Time        `json:"terminating"` // when it was first missing among the live pods
 	Ended       Time        `json:"ended"`
 	Phases      []Phase     `json:"phases"`
 	Decision    *OrderedBy  `json:"decision"`
 	Says        string      `json:"says"` // a sentence
 }
 
-// Phase is a time that a replica spent in one way.
+// Phase is a period of a replica in one state.
 type Phase struct {
 	From  Time   `json:"from"`
 	To    Time   `json:"to"`
 	Phase string `json:"phase"` // "ordered", "unscheduled", "starting", "notready", "serving" or "draining"
 }
 
-// OrderedBy is the decision that a replica was ordered by.
+// OrderedBy is the decision that ordered a replica.
 type OrderedBy struct {
 	Cycle    scaling.CycleID `json:"cycle"`
 	Sentence string          `json:"sentence"`

@@ -10,10 +10,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// never is the time of what has not happened, or is not known.
+// never is the time of an event that has not happened, or is unknown.
 const never = math.MinInt32
 
-// moment is a time in tenths of a second since the base of a History; it may be before it.
+// moment is a time in tenths of a second since the base of a History; negative before it.
 type moment int32
 
 // replica is one replica over time.
@@ -23,38 +23,39 @@ type replica struct {
 	pod                                string
 	ordered, created, scheduled        moment
 	started, ready, terminating, ended moment
-	since                              moment   // it was Ready already in the first cycle, and since when is not known
+	since                              moment   // first cycle, of a replica that was Ready then since an unknown time
 	seen                               instant  // the last cycle with it
-	flips                              []moment // when it stopped being Ready and was Ready again, in turn, after the first time
-	by                                 *change  // the decision that ordered it, nil where that is not known
+	flips                              []moment // when it stopped being Ready and was Ready again, in turn
+	by                                 *change  // the decision that ordered it, nil for unknown
 }
 
-// replicaBytes is about what a replica takes beside the name of its pod.
+// replicaBytes is about the size of a replica without the name of its pod.
 const replicaBytes = 280
 
 const (
-	// mostFlips is how many times a replica is remembered to have stopped being Ready, or to be Ready again.
+	// mostFlips is how many times that a replica stops being Ready, or is Ready again, are
+	// remembered.
 	mostFlips = 16
-	// mostLive is how many pods that live are remembered.
+	// mostLive is how many live pods are remembered.
 	mostLive = 20_000
-	// mostOrders is how many orders of a variant are remembered that have no pod yet.
+	// mostOrders is how many orders of a variant without a pod are remembered.
 	mostOrders = 16
-	// before is how much earlier than its decision a pod of an order may be created, since times of pods are
-	// whole seconds.
+	// before is how much earlier than its order a pod may be created: times of pods are whole
+	// seconds.
 	before = 2 * moment(second)
 )
 
-// order is a decision for more replicas whose pods are not seen yet.
+// order is a decision for more replicas that do not all have pods yet.
 type order struct {
 	at   instant
 	by   *change
 	left scaling.Replicas
 }
 
-// order notes that a variant is to have more or fewer replicas.
+// order adds an order for more replicas, or takes orders back for fewer.
 func (v *variantSeries) order(at instant, c change) {
 	n := c.to - c.from
-	for n < 0 && len(v.orders) > 0 { // the newest orders are taken back first
+	for n < 0 && len(v.orders) > 0 { // take the newest orders back first
 		last := &v.orders[len(v.orders)-1]
 		taken := min(-n, last.left)
 		last.left -= taken
@@ -71,7 +72,8 @@ func (v *variantSeries) order(at instant, c change) {
 	}
 }
 
-// take returns the order that a pod fulfils that was created then, and false where none is open.
+// take returns the order for which a pod was created at created, and counts one replica of it as
+// made; false where no order is open.
 func (v *variantSeries) take(created moment) (order, bool) {
 	if len(v.orders) == 0 || created < moment(v.orders[0].at)-before {
 		return order{}, false
@@ -83,8 +85,8 @@ func (v *variantSeries) take(created moment) (order, bool) {
 	return out, true
 }
 
-// pods brings the replicas up to what a cycle saw: all pods that live, or the samples of the snapshots. Those
-// that lived before need no look where they are the same, and none terminates.
+// pods updates the replicas with the pods of a cycle: all live ones, or the samples of the
+// snapshots. It skips pods that are the same as before, if none terminates.
 func (h *History) pods(c Cycle, before []scaling.Pod, at instant) {
 	if c.Pods != nil && len(h.living) == len(c.Pods) && slices.Equal(c.Pods, before) {
 		return
@@ -126,7 +128,7 @@ func (h *History) pods(c Cycle, before []scaling.Pod, at instant) {
 	}
 }
 
-// live brings the replica of a pod that lives up to date.
+// live updates the replica of a live pod.
 func (h *History) live(p *scaling.Pod, at instant) {
 	name := scaling.PodName{Namespace: p.Namespace, Name: p.Name}
 	r := h.living[name]
@@ -156,7 +158,7 @@ func (h *History) live(p *scaling.Pod, at instant) {
 	}
 }
 
-// begun returns the replica of a pod that is seen for the first time, with the order that it fulfils.
+// begun returns a replica for a pod that is seen for the first time, with its order.
 func (h *History) begun(p *scaling.Pod, at instant) *replica {
 	r := &replica{
 		variant: p.Variant, pod: p.Name, ordered: never, created: h.moment(p.Created), scheduled: never, started: never, ready: never,
@@ -178,8 +180,8 @@ func (h *History) begun(p *scaling.Pod, at instant) *replica {
 	return r
 }
 
-// Replicas returns what became of the replicas of a model from a time to another, of the newest ones where they
-// are many, and false where the model is not known. The zero time is the beginning of the history, or its end.
+// Replicas returns the replicas of a model between two times, the newest mostShown of them; false
+// where the model is not known. The zero time means the beginning of the history, or its end.
 func (h *History) Replicas(key scaling.ModelKey, from, to time.Time) (Replicas, bool) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -224,10 +226,10 @@ func (h *History) Replicas(key scaling.ModelKey, from, to time.Time) (Replicas, 
 	return out, true
 }
 
-// mostShown is how many replicas an answer holds.
+// mostShown is the largest number of replicas of an answer.
 const mostShown = 1000
 
-// begin returns when a replica began, as far as that is known.
+// begin returns the first known time of a replica.
 func (r replica) begin() moment {
 	for _, at := range []moment{r.ordered, r.created, r.scheduled, r.started, r.ready, r.since} {
 		if at != never {
@@ -237,7 +239,7 @@ func (r replica) begin() moment {
 	return never
 }
 
-// end returns when it was seen no more.
+// end returns when the replica ended, or else when it began to terminate.
 func (r replica) end() moment {
 	if r.ended != never {
 		return r.ended
@@ -245,7 +247,7 @@ func (r replica) end() moment {
 	return r.terminating
 }
 
-// shown returns a replica as it is shown, as of last.
+// shown returns a replica in its JSON type, as of last.
 func (h *History) shown(r replica, last moment) Replica {
 	out := Replica{
 		Variant: VariantName{r.variant.Namespace, r.variant.Name}, Pod: r.pod, Ordered: h.when(r.ordered), Created: h.when(r.created),
@@ -258,7 +260,7 @@ func (h *History) shown(r replica, last moment) Replica {
 	return out
 }
 
-// phases returns how a replica spent its time up to last.
+// phases returns the phases of a replica up to last.
 func (h *History) phases(r replica, last moment) []Phase {
 	type edge struct {
 		at    moment
@@ -285,7 +287,7 @@ func (h *History) phases(r replica, last moment) []Phase {
 	if r.ended != never {
 		end = r.ended
 	} else if r.terminating != never && h.living[scaling.PodName{Namespace: r.variant.Namespace, Name: r.pod}] == nil {
-		end = r.terminating // when it ended is not known
+		end = r.terminating // the end is unknown
 	}
 	out := make([]Phase, 0, len(edges))
 	for i, e := range edges {
@@ -300,7 +302,8 @@ func (h *History) phases(r replica, last moment) []Phase {
 	return out
 }
 
-// says tells how long a replica took to be Ready, and where that time went.
+// says returns a sentence about how long a replica took to become Ready, and the parts of that
+// time.
 func (r replica) says() string {
 	who := "pod " + r.pod
 	switch {
@@ -322,7 +325,7 @@ func (r replica) says() string {
 	return text
 }
 
-// took tells how long a replica took that became Ready, "" where that is not known.
+// took returns how long a replica took that became Ready, "" where that is unknown.
 func (r replica) took() string {
 	if r.ordered == never && r.created == never {
 		return ""
@@ -344,7 +347,7 @@ func (r replica) took() string {
 	return text + ": " + strings.Join(went, ", ")
 }
 
-// spanned is the time from a moment to another.
+// spanned returns the time between two moments as text.
 func spanned(from, to moment) string {
 	return (time.Duration(to-from) * 100 * time.Millisecond).Round(time.Second).String()
 }

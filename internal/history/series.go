@@ -7,7 +7,7 @@ type instant = uint32
 
 const second instant = 10
 
-// point is a value from an instant on, until the next point. NaN is a value that is not known.
+// point is a value that holds from an instant until the next point. NaN means unknown.
 type point struct {
 	at instant
 	v  float32
@@ -19,12 +19,12 @@ const pointBytes = 8
 // least is the smallest limit of a series.
 const least = 12
 
-// series is one quantity over time. It holds a point where the value changed. Where its limit does not
-// allow all of them, older ones are thinned to the least, the greatest and the last of each of many
-// equally long times. The zero value is empty.
+// series is one quantity over time. It holds a point for each change of the value. Where its limit
+// does not allow all of them, the older part is divided into equally long periods, of each of which
+// the least, the greatest and the last value remain. The zero value is empty.
 type series struct {
 	points []point
-	// fine is from when on no point was thinned.
+	// fine is the instant from which on no point was thinned.
 	fine instant
 	last float32 // the value of the last point, where there is one
 }
@@ -47,12 +47,12 @@ func same(a, b float32) bool { return a == b || unknown(a) && unknown(b) }
 
 func unknown(v float32) bool { return math.IsNaN(float64(v)) }
 
-// resize moves the points to memory for n of them, n >= len.
+// resize moves the points to memory for n points, n >= len.
 func (s *series) resize(n int) {
 	s.points = append(make([]point, 0, n), s.points...)
 }
 
-// fit thins s to a limit and frees what it has beyond.
+// fit thins s to a limit and frees the memory beyond it.
 func (s *series) fit(limit int, at, span instant) {
 	if len(s.points) > limit {
 		s.thin(limit, at, span)
@@ -62,7 +62,7 @@ func (s *series) fit(limit int, at, span instant) {
 	}
 }
 
-// thin brings s to seven eighths of a limit at most. The newest quarter stays as it is.
+// thin reduces s to at most seven eighths of a limit. It keeps the newest quarter as it is.
 func (s *series) thin(limit int, now, span instant) {
 	s.forget(now, span)
 	keep, extent := limit/4, now-s.points[0].at
@@ -81,19 +81,19 @@ func (s *series) thin(limit int, now, span instant) {
 			s.fine = s.points[recent-1].at + 1
 			s.points = append(s.points[:out], s.points[recent:]...)
 		}
-		if width > extent { // one time for all
+		if width > extent { // a single period
 			break
 		}
 	}
 }
 
-// thinned is how long the times are that the older part of a series of a limit is thinned to, which has
-// three points of each: together half of the limit.
+// thinned returns how long the periods are to which the older part of a series is thinned. Each
+// keeps up to three points: together half of the limit.
 func thinned(limit int, extent instant) instant {
 	return instant(max(1, 6*uint64(extent)/uint64(limit)))
 }
 
-// forget drops the points that ended before the span.
+// forget drops points whose values ended before the span.
 func (s *series) forget(now, span instant) {
 	if now < span {
 		return
@@ -105,8 +105,8 @@ func (s *series) forget(now, span instant) {
 	s.points = append(s.points[:0], s.points[drop:]...)
 }
 
-// compact writes the least, the greatest and the last of the points in order, and returns how many they
-// are. to may begin where of begins.
+// compact writes the points with the least, the greatest and the last value to to, in order of
+// time, and returns their number. to may begin where of begins.
 func compact(to, of []point) int {
 	low, high, last := -1, -1, len(of)-1
 	for i, p := range of {
@@ -123,7 +123,7 @@ func compact(to, of []point) int {
 	first, second := min(low, high), max(low, high)
 	n, kept, before := 0, [3]point{}, -1
 	for _, i := range [3]int{first, second, last} {
-		if i > before { // neither unknown nor written
+		if i > before { // known, and not yet written
 			kept[n], before = of[i], i
 			n++
 		}
@@ -131,7 +131,7 @@ func compact(to, of []point) int {
 	return copy(to, kept[:n])
 }
 
-// value returns the value at an instant, NaN before the first.
+// value returns the value at an instant, NaN before the first point.
 func (s *series) value(at instant) float64 {
 	low, high := 0, len(s.points)
 	for low < high {
@@ -147,7 +147,7 @@ func (s *series) value(at instant) float64 {
 	return float64(s.points[low-1].v)
 }
 
-// rows returns the value at each of some ascending instants.
+// rows returns the value at each instant of at, which is ascending.
 func (s *series) rows(at []instant) Column {
 	out := make(Column, len(at))
 	i := 0
@@ -163,8 +163,8 @@ func (s *series) rows(at []instant) Column {
 	return out
 }
 
-// pairs returns for each of n times of a width, the first from an instant on and the last up to the end, the
-// least and the greatest value in the order in which they were; then the value at the end.
+// pairs returns the least and the greatest value, in order of time, of each of n periods of a
+// width, of which the first begins at from and the last ends at end; then the value at end.
 func (s *series) pairs(from, width instant, n int, end instant) Column {
 	out := make(Column, 0, 2*n+1)
 	i := 0
@@ -180,7 +180,7 @@ func (s *series) pairs(from, width instant, n int, end instant) Column {
 		within := s.points[i:j]
 		var buffer [3]point
 		if i > 0 && (len(within) == 0 || within[0].at > from && from >= s.fine) {
-			buffer[0] = point{from, s.points[i-1].v} // it still held
+			buffer[0] = point{from, s.points[i-1].v} // the value of the point before still holds
 			within = append([]point{buffer[0]}, within...)
 		}
 		k := 0

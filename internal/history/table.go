@@ -30,8 +30,8 @@ const (
 	variantColumns
 )
 
-// How the memory is shared out, as parts for each column: what is measured has another value in each
-// cycle, a number of replicas changes a few times a day.
+// The parts of the memory for each column: a measured quantity has another value in each cycle, a
+// number of replicas changes a few times a day.
 var (
 	modelParts   = [modelColumns]int{load: 16, utilization: 16, ttft: 16, itl: 16, missed: 16, waiting: 8, cost: 3}
 	variantParts = [variantColumns]int{3, 3, 3, 3, 2}
@@ -39,8 +39,8 @@ var (
 
 const modelSum, variantSum = 91, 14
 
-// entryBytes is about what a model or a variant takes beside its points: its struct, its place in a
-// map, its names.
+// entryBytes is about the size of a model or a variant without its points: its struct, its place in
+// a map, its names.
 const entryBytes = 600
 
 // modelSeries is a model over time.
@@ -60,11 +60,11 @@ type variantSeries struct {
 	gone    bool
 	columns [variantColumns]series
 	orders  []order
-	serving int // scratch of a cycle: replicas that are Ready and measured
+	serving int // scratch of a cycle: replicas that are Ready and report
 	ending  int // scratch of a cycle: replicas that terminate
 }
 
-// same reports whether the last decision that is known of v was for so many replicas.
+// same reports whether the last known decision for v was n.
 func (v *variantSeries) same(n scaling.Replicas) bool {
 	s := &v.columns[desired]
 	return len(s.points) > 0 && s.last == float32(n)
@@ -76,7 +76,7 @@ type table struct {
 	span     instant
 	models   map[scaling.ModelKey]*modelSeries
 	variants map[scaling.VariantKey]*variantSeries
-	parts    int // points are shared out among so many parts; grown ahead of the entries
+	parts    int // the memory is divided into so many parts; an eighth more than needed
 	unit     int // points of a part
 }
 
@@ -84,7 +84,7 @@ func newTable(bytes int, span instant) *table {
 	return &table{bytes: bytes, span: span, models: map[scaling.ModelKey]*modelSeries{}, variants: map[scaling.VariantKey]*variantSeries{}}
 }
 
-// model returns the series of a model at a cycle, new ones where there are none.
+// model returns the series of a model for a cycle, new ones where there are none.
 func (t *table) model(key scaling.ModelKey, at instant) *modelSeries {
 	m := t.models[key]
 	if m == nil {
@@ -95,7 +95,7 @@ func (t *table) model(key scaling.ModelKey, at instant) *modelSeries {
 	return m
 }
 
-// variant is model of a variant.
+// variant returns the series of a variant for a cycle, new ones where there are none.
 func (t *table) variant(key scaling.VariantKey, at instant) *variantSeries {
 	v := t.variants[key]
 	if v == nil {
@@ -106,11 +106,11 @@ func (t *table) variant(key scaling.VariantKey, at instant) *variantSeries {
 	return v
 }
 
-// need returns the parts of the entries.
+// need returns the number of parts that the entries need.
 func (t *table) need() int { return modelSum*len(t.models) + variantSum*len(t.variants) }
 
-// share shares the memory out among the entries, where they have become more than it was shared out among.
-// Shares are smaller by an eighth than they need be, so that this is rare.
+// share divides the memory among the entries, when they need more parts than there are. It makes an
+// eighth more parts than needed, so that this is rare.
 func (t *table) share(at instant) {
 	if t.need() <= t.parts {
 		return
@@ -146,7 +146,8 @@ func (t *table) addVariant(v *variantSeries, at instant, values *[variantColumns
 	}
 }
 
-// end ends the series that the cycle at an instant did not have, and forgets those that ended before the span.
+// end ends the series that the cycle at an instant does not have, and forgets those that ended
+// before the span.
 func (t *table) end(at instant) {
 	unknownModel, unknownVariant := unknownColumns()
 	for key, m := range t.models {
@@ -171,7 +172,7 @@ func (t *table) end(at instant) {
 	}
 }
 
-// gap says that nothing is known from an instant on: no cycle ran.
+// gap makes all values unknown from an instant on, because no cycle ran.
 func (t *table) gap(at instant) {
 	unknownModel, unknownVariant := unknownColumns()
 	for _, m := range t.models {
@@ -182,8 +183,8 @@ func (t *table) gap(at instant) {
 	}
 }
 
-// evict forgets what ended the longest ago where that is more than what lives: objects that are created and
-// deleted in turn take no memory from those that stay.
+// evict forgets the series that ended longest ago, where more have ended than are live: objects
+// that are created and deleted in turn take no memory from those that stay.
 func (t *table) evict() {
 	var models []*modelSeries
 	for _, m := range t.models {
@@ -209,7 +210,7 @@ func (t *table) evict() {
 	}
 }
 
-// fewest is how many models, and variants, that ended are kept in any case.
+// fewest is how many ended models, and ended variants, are always kept.
 const fewest = 32
 
 // of returns the variants of a model, by key.
@@ -224,7 +225,7 @@ func (t *table) of(model scaling.ModelKey) []*variantSeries {
 	return out
 }
 
-// size returns the bytes of the points and of what holds them.
+// size returns the bytes of the points and of their entries.
 func (t *table) size() int {
 	sum := entryBytes * (len(t.models) + len(t.variants))
 	for _, m := range t.models {

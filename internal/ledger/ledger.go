@@ -20,7 +20,7 @@ type Ledger struct {
 	recorded   bool
 	history    scaling.History
 	analyzedAt map[scaling.VariantKey]time.Time
-	heldSince  map[scaling.VariantKey]time.Time // of fallbacks without a known analysis
+	heldSince  map[scaling.VariantKey]time.Time // when a fallback without a known analysis began
 	variants   map[scaling.VariantKey]int       // index into record.Fleet.Variants
 	decisions  map[scaling.VariantKey]int       // index into record.Plan.Decisions
 	ofModel    map[scaling.ModelKey][]scaling.Decision

@@ -75,8 +75,8 @@ func nothingKnown(in Votes) scaling.Analysis {
 	return scaling.Analysis{Model: in.Snapshot.Model, Reason: scaling.ReasonNoData, Detail: "no analyzer has known anything of the model lately"}
 }
 
-// direction combines the signals: all must agree to shrink. The vote is doubtful where the only
-// analyses that do not agree are.
+// direction combines the signals: all must agree to shrink. The vote is doubtful where every
+// analysis that prevents the reduction is.
 func direction(analyses []scaling.Analysis) scaling.Analysis {
 	vote := scaling.Analysis{Model: analyses[0].Model, Signal: scaling.Shrink, Reason: scaling.ReasonSpareCapacity, Doubtful: true}
 	var details []string
@@ -110,8 +110,8 @@ func (c cover) unmet() []demand {
 	return open
 }
 
-// unseen says why the readings do not show the fleet, "" where they do: while an order is under way,
-// and for one window after new replicas became Ready.
+// unseen says why the readings do not show the fleet, "" where they do: while an order is under
+// way, and for one window after new replicas became Ready.
 func (c cover) unseen() string {
 	switch {
 	case slices.ContainsFunc(c.variants, variantState.changing):
@@ -124,7 +124,8 @@ func (c cover) unseen() string {
 	return ""
 }
 
-// notGrown says why replicas that the readings call for are not ordered yet, "" where none are called for.
+// notGrown says why replicas that the readings call for are not ordered yet, "" where the readings
+// call for none.
 func (c cover) notGrown() string {
 	why := c.unseen()
 	if why == "" || c.Draining || !slices.ContainsFunc(c.wanted, func(d demand) bool { return d.relative && !d.met(c.variants) }) {
@@ -159,9 +160,9 @@ func (c cover) grow(open []demand) []scaling.Decision {
 	return c.grown(back, added, open, p)
 }
 
-// releaseUnneeded removes, while some variants grow, replicas that other variants do not need, where
-// the growing variants cannot use them: the gateway shares requests by variant. Variants on
-// the same stock then get these accelerators.
+// releaseUnneeded removes replicas that are not needed while other variants grow, where the gateway
+// shares requests by variant, so that they cannot help the growing ones. Variants on the same stock
+// then get their accelerators.
 func (c cover) releaseUnneeded(open []demand, grown []scaling.Decision) []scaling.Decision {
 	apart := slices.ContainsFunc(c.Analyses, func(a scaling.Analysis) bool { return a.Apart && a.Signal == scaling.Shrink })
 	if !apart || reasonToWait(c.Snapshot, c.variants) != "" {
@@ -183,8 +184,8 @@ func (c cover) releaseUnneeded(open []demand, grown []scaling.Decision) []scalin
 	return grown
 }
 
-// program asks for the cheapest replicas that carry the unmet demands in addition to the
-// present ones. No row asks for more than the variants can carry.
+// program returns the problem of the cheapest replicas that carry the unmet demands together with
+// the present ones. No row asks for more than the variants can carry.
 func (c cover) program(variants []variantState, open []demand, e effort) program {
 	var p program
 	variants = byCost(variants)

@@ -87,8 +87,8 @@ func reduce(in Input, variants []variantState) []scaling.Decision {
 	return giveUp(a, variants)
 }
 
-// reasonToWait says why no replica is given up now although there is too much supply, "" where
-// one may be.
+// reasonToWait says why no replica is given up now although there is too much supply, "" where one
+// may be given up.
 func reasonToWait(snap scaling.Snapshot, variants []variantState) string {
 	if silent, serving := silentOf(snap, variants); 2*silent > serving {
 		return fmt.Sprintf("%d of %d Ready replicas report nothing fresh", silent, serving)
@@ -110,7 +110,7 @@ func reasonToWait(snap scaling.Snapshot, variants []variantState) string {
 	return ""
 }
 
-// silentOf counts the Ready replicas, and those of them without a fresh reading.
+// silentOf returns how many Ready replicas have no fresh reading, and how many there are.
 func silentOf(snap scaling.Snapshot, variants []variantState) (silent, serving scaling.Replicas) {
 	for _, s := range variants {
 		serving += s.serving
@@ -130,7 +130,7 @@ func fitsWithoutLeaving(a scaling.Analysis, variants []variantState) bool {
 	return a.Demand <= remaining(a, variants)+rounding
 }
 
-// remaining is the supply without the replicas that are being removed.
+// remaining returns the supply without the replicas that are being removed.
 func remaining(a scaling.Analysis, variants []variantState) float64 {
 	supply := a.Supply
 	for _, s := range variants {
@@ -210,8 +210,8 @@ func cancelOrder(variants []variantState, detail string) ([]scaling.Decision, bo
 	}), true
 }
 
-// spare counts the replicas that could be removed after the first, where that much supply
-// is not needed.
+// spare returns how many replicas could be removed after the first, where surplus supply is not
+// needed.
 func (s variantState) spare(surplus float64) scaling.Replicas {
 	most := s.hold - 1 - s.floor()
 	if s.perReplica <= 0 || surplus >= s.perReplica*float64(most+1) {
@@ -220,8 +220,7 @@ func (s variantState) spare(surplus float64) scaling.Replicas {
 	return max(0, scaling.Replicas((surplus+rounding)/s.perReplica)-1)
 }
 
-// unarrived counts the replicas of an order that can be cancelled without removing a
-// running one.
+// unarrived returns how many replicas of an order can be cancelled without removing a running one.
 func (s variantState) unarrived() scaling.Replicas {
 	least := min(s.floor(), max(s.Replicas.Current, s.Bounds.Min)) // at zero nothing needs to stay
 	return max(0, s.hold-max(s.Replicas.Ready, s.reporting, least))

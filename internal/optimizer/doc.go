@@ -41,7 +41,7 @@
 // A reduction that growth undid at the same load was wrong (scaling.Turns), unless the
 // fleet changed in between: replicas moved, or were lost. The fleet after that reduction is
 // known to be too small for that load. Where attainment corrects the capacity of replicas,
-// and the model has one variant, the model keeps one replica more than that fleet for eight
+// and at most one variant has replicas, the model keeps one replica more than that fleet for eight
 // hours, unless the load falls. Otherwise fleets are not comparable, and the model holds
 // while the load is the same: it keeps the cost of the fleet before the reduction, or a
 // quarter more where growth exceeded that. A model that holds does not move to other

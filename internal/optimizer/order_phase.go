@@ -30,10 +30,9 @@ type variantState struct {
 	reporting scaling.Replicas // replicas that report their load
 	serving   scaling.Replicas // replicas that are Ready, whether they report or not
 
-	// Replicas of hold that do not serve: starting are those ordered or lost less than the
-	// patience ago, returning those ordered or lost longer ago. Of the latter, failed are
-	// replicas that were ordered and not lost, and unset are replicas that the target was
-	// not even asked for.
+	// Replicas of hold that do not serve: starting were ordered and returning were lost within the
+	// patience; late were ordered or lost earlier. Of the late ones, failed were ordered and not
+	// lost, and unset are those that the target was not even asked for.
 	starting, returning scaling.Replicas
 	late, failed, unset scaling.Replicas
 
@@ -216,7 +215,7 @@ func (s variantState) beyondTolerance() scaling.Replicas {
 	return replicas
 }
 
-// maySpareOne reports whether a replica of the variant may be given up and one stays.
+// maySpareOne reports whether the variant may give up a replica and still keep its floor.
 func (s variantState) maySpareOne() bool { return s.hold > s.floor() && s.mayRelease() }
 
 // mayRelease reports whether the variant may give up replicas: no replica of it is on its
@@ -291,9 +290,9 @@ func (s variantState) room(e effort, now time.Time) scaling.Replicas {
 	return min(most, some)
 }
 
-// grownBy returns the decision for so many replicas more than are counted. Replicas that
-// the target was never asked for are not added to, but asked for again, by a step outside
-// the tolerance of an HPA.
+// grownBy returns the decision for so many replicas more than are counted. It does not add to
+// replicas that the target was never asked for, but asks for them again, by a step outside the
+// tolerance of an HPA.
 func (s variantState) grownBy(added scaling.Replicas) scaling.Replicas {
 	to := s.hold + added
 	if s.unset > 0 {
@@ -306,8 +305,8 @@ func (s variantState) grownBy(added scaling.Replicas) scaling.Replicas {
 // match the decision.
 func (s variantState) changing() bool { return s.phase == settled && s.unsettled }
 
-// continuesReduction reports whether the last change was a step of a larger reduction, one window ago:
-// the readings before it wanted fewer replicas.
+// continuesReduction reports whether the last change was a step of a larger reduction, at least one
+// window ago: the last readings called for fewer replicas than hold.
 func (s variantState) continuesReduction(snap scaling.Snapshot) bool {
 	wanted, known := s.past.Wants.Now()
 	return known && s.past.Change < 0 && wanted < s.hold && snap.At.Sub(s.past.DecidedAt) >= snap.Window
@@ -319,8 +318,8 @@ func (s variantState) cancellable() bool {
 	return s.phase == leaving && s.hold < min(s.Replicas.Current, s.Bounds.Max)
 }
 
-// frozenAt repeats the last decision of a paused variant, and of one that is held the larger of
-// that and what runs.
+// frozenAt repeats the last decision of a paused or frozen variant. For a held variant it returns
+// max(last decision, current replicas).
 func (s variantState) frozenAt() scaling.Decision {
 	if s.Undecidable != "" {
 		return s.decision().Then(scaling.StageOptimize, s.hold, scaling.ReasonHeld, s.Undecidable)

@@ -169,7 +169,8 @@ func (s *search) begin() {
 	}
 }
 
-// price returns the cost at which v carries one whole of the row that it carries best.
+// price returns the cost of v per part of the residual that one replica carries, summed up over the
+// rows.
 func (s *search) price(v int) float64 {
 	part := 0.0
 	for r, left := range s.residual {

@@ -93,9 +93,9 @@ func (c cover) moved(otherwise string) []scaling.Decision {
 }
 
 // mayMoveWithRoom reports whether replicas may move although not all analyses call for a reduction.
-// The other analyses must be read off the replicas, all replicas must report, and they must
-// carry some demand. Where no replica can be given up, another variant may still carry the
-// same demand for less, with as many replicas as leave more room.
+// The other analyses must be steady and read off the replicas, all replicas must have fresh
+// readings, no backlog may be worked off, and there must be a demand. Where no replica can be given
+// up, another variant may still carry the same demand for less, with more room.
 func (c cover) mayMoveWithRoom() bool {
 	unsure := slices.ContainsFunc(c.Snapshot.Replicas, func(r scaling.ReplicaSample) bool {
 		return r.KVCacheUsage.State != scaling.Fresh || r.QueueLength.State != scaling.Fresh
@@ -277,7 +277,7 @@ func (p *program) dearer(cost float64) {
 	}
 }
 
-// costs requires a fleet that costs at least this much per hour; 0 requires nothing.
+// costs requires a fleet with at least this cost per hour; 0 requires nothing.
 func (p *program) costs(least float64) {
 	if least <= 0 {
 		return
@@ -315,8 +315,8 @@ func (c cover) keeps() float64 {
 // the model holds after a turn; otherwise 0.
 func (c cover) holdCost() float64 { return c.turns().Keeps(c.Snapshot.Load, c.Snapshot.At) }
 
-// comparable reports whether a fleet of the model that costs more is always larger:
-// attainment corrects the capacity of replicas, and the model has one variant.
+// comparable reports whether a fleet of the model that costs more is always larger: attainment
+// corrects the capacity of replicas, and at most one variant has replicas.
 func (c cover) comparable() bool {
 	run := keep(c.variants, func(s variantState) bool { return max(s.hold, s.Replicas.Current) > 0 })
 	return c.Attained && len(run) <= 1

@@ -105,8 +105,7 @@ func connected(contenders []Contender) [][]int {
 	return out
 }
 
-// shares holds the replicas that each variant gets beside those it has, and why the solver refused other
-// contenders.
+// shares holds the additional replicas of each variant, and why the solver refused the others.
 type shares struct {
 	given   map[solver.Variant]scaling.Replicas
 	refused map[solver.Variant]error
@@ -180,17 +179,17 @@ func (c Contender) wanted() []demand {
 	return demands(c.Votes.Analyses, c.states())
 }
 
-// name is the contender in the solver's words, where variants are accelerators
-// and models are servers.
+// name returns the name of the contender in the solver, where variants are accelerators and models
+// are servers.
 func (c Contender) name() string { return c.Votes.Snapshot.Part().String() }
 
-// problem states for the solver how the contenders at the indexes in growing share what is left
-// beside what runs: a model asks for one whole, what its replicas do not carry yet, and a replica of
-// each variant carries a part of it. With several demands, the part is that of the demand of which
-// the replica carries least.
+// problem returns the solver's problem: how the contenders at the indexes in growing share the
+// stock that no replica holds. Each model asks for one whole, the demand that its replicas do not
+// carry yet, and a replica of each variant carries a part of it. With several demands, the part is
+// that of the demand of which the replica carries least.
 //
-// The replicas that run and were ordered stay where they are. Those of a less important model come
-// after the growth of a more important one: the capacity stage takes them back.
+// Running and ordered replicas stay where they are. Those of a less important model come after the
+// growth of a more important one: the capacity stage takes them back.
 func problem(contenders []Contender, group, growing []int, stock map[string]scaling.Accelerators) (core.System, solver.Constraints, error) {
 	p := shareProblem{left: map[string]scaling.Accelerators{}, ranks: map[int]bool{}, bounds: map[solver.Variant]solver.Bounds{}}
 	maps.Copy(p.left, stock)
@@ -235,12 +234,13 @@ func problem(contenders []Contender, group, growing []int, stock map[string]scal
 // shareProblem is a problem in the making.
 type shareProblem struct {
 	core.Parts
-	left   map[string]scaling.Accelerators // that no replica holds, by type
-	ranks  map[int]bool                    // that have a server
+	left   map[string]scaling.Accelerators // accelerators that no replica holds, by type
+	ranks  map[int]bool                    // ranks that have a server
 	bounds map[solver.Variant]solver.Bounds
 }
 
-// classOf names what models of a rank hold, or by what they grow.
+// classOf returns the name of the service class for what models of a rank hold, or for their
+// growth.
 func classOf(rank int, held bool) string {
 	if held {
 		return fmt.Sprint(rank, " held")
@@ -248,7 +248,8 @@ func classOf(rank int, held bool) string {
 	return fmt.Sprint(rank)
 }
 
-// priority puts what models of a rank hold before the growth of the rank.
+// priority returns the priority of that class: what models of a rank hold comes before their
+// growth.
 func priority(rank int, held bool) int {
 	if held {
 		return 2 * rank
@@ -256,7 +257,7 @@ func priority(rank int, held bool) int {
 	return 2*rank + 1
 }
 
-// hold adds a server for each variant of c with replicas, which takes as many.
+// hold adds a server for each variant of c with replicas. It takes exactly these replicas.
 func (p *shareProblem) hold(c Contender) {
 	for _, s := range c.states() {
 		n := s.counted()
@@ -269,7 +270,7 @@ func (p *shareProblem) hold(c Contender) {
 	}
 }
 
-// grow adds a server for what the replicas of c do not carry yet.
+// grow adds a server for the demand that the replicas of c do not carry yet.
 func (p *shareProblem) grow(c Contender) {
 	model := core.Model{Name: c.name()}
 	variants, most, current := c.states(), scaling.Replicas(-1), ""
@@ -292,14 +293,16 @@ func (p *shareProblem) grow(c Contender) {
 	p.serve(c, c.name(), current, model, false)
 }
 
-// option adds a variant as an accelerator of the solver, of which a replica serves so many requests/s.
+// option adds a variant as an accelerator of the solver; rate is the requests/s that a replica
+// serves.
 func (p *shareProblem) option(s variantState, name string, rate float64) core.Profile {
 	gpus := s.GPUs(1)
 	p.Accelerators = append(p.Accelerators, core.Accelerator{Name: name, Type: s.Accelerator, Multiplicity: 1, Cost: s.Cost / float64(gpus)})
 	return core.Profile{Accelerator: name, Count: int(gpus), Capacity: rate}
 }
 
-// serve adds a server that 1 request/s arrives at, on the variant current as far as all cost the same.
+// serve adds a server with an arrival rate of 1 request/s. It prefers the variant current at equal
+// costs.
 func (p *shareProblem) serve(c Contender, name, current string, model core.Model, held bool) {
 	p.ranks[c.Rank] = true
 	p.Models = append(p.Models, model)
@@ -308,7 +311,7 @@ func (p *shareProblem) serve(c Contender, name, current string, model core.Model
 	})
 }
 
-// open returns the demands that the replicas which run and were ordered do not carry, as wholes of
+// open returns the demands that the running and ordered replicas do not carry, each as a whole of
 // what is missing.
 func (c Contender) open(variants []variantState) []demand {
 	var out []demand
@@ -326,7 +329,7 @@ func (c Contender) open(variants []variantState) []demand {
 	return out
 }
 
-// grows reports whether a decision of c asks for more replicas than run and were ordered.
+// grows reports whether a decision of c asks for more than the running and ordered replicas.
 func (c Contender) grows() bool {
 	return slices.ContainsFunc(c.Decisions, func(d scaling.Decision) bool {
 		v, ok := c.variant(d.Variant)

@@ -9,61 +9,54 @@
 //
 // # Recipes
 //
-// How a serving engine's series make up a quantity is data: a Recipe, for each
-// engine (RecipeOf) the names the metric has had, which labels tell apart things
-// that add up, and what is done with the samples. Two interpreters read it.
-// Request.PromQL renders it for a store that speaks PromQL, whose rows RowOf
-// reads; internal/collector/scrape evaluates it on pages that it scraped itself.
-// Another engine is another table of recipes and another line in Engines, and no
-// change of either. What is not a recipe is about the pages themselves
-// (PageTime, ScrapeInterval: of the engine's Witness) or about endpoint pickers
+// How a serving engine's series make up a quantity is data: a Recipe per engine (RecipeOf) lists
+// the names that the metric has had, the labels that tell apart things that add up, and what is
+// done with the samples. Two interpreters read it. Request.PromQL renders it for a store that
+// speaks PromQL, whose rows RowOf reads; internal/collector/scrape evaluates it on pages that it
+// scraped itself. A further engine needs a table of recipes and an entry in engine.go, and no
+// change of the interpreters. Two kinds of quantities have no recipe: those about the pages
+// themselves (PageTime, ScrapeInterval: from the engine's Witness) and those about endpoint pickers
 // (Gateway).
 //
 // # Rules
 //
-// Duplicates fold first. One pod may be scraped by two jobs or stored by two
-// Prometheus replicas, and some vLLM versions write one series per process. The
-// largest value among series that agree in namespace, pod, model, rank and By
-// counts: of rates and never of raw counters, whose incarnations it would mix.
+// Duplicates fold first. Two jobs may scrape one pod, two Prometheus replicas may store it, and
+// some vLLM versions write one series per process. Of the series that agree in namespace, pod,
+// model, rank and By, the largest value counts. Rates fold, never raw counters: that would mix the
+// counters of several processes.
 //
-// Ranks come second. The ranks of one pod hold different requests, so counts and
-// rates add up over them; of KV cache usage the worst rank counts, because it is
-// the one that preempts.
+// Ranks come second. The ranks of one pod hold different requests, so counts and rates add up over
+// them. Of KV cache usage the worst rank counts, because that rank preempts.
 //
-// Twins are one metric. Where it was renamed, each name is folded by itself and
-// the first that a pod has counts, so that a version which exports both counts
-// once. Names under another prefix are twins too (Prefixes): a monitor may store a pod
-// under two. They are united by `or` and not selected by a pattern of names, because a
-// function over a range drops the name, and two series that differ in nothing else
-// would make the expression an error.
+// Twins are the names of one metric. Each name is folded by itself, and the first that a pod has
+// counts, so that a version which exports both counts once. Names under another prefix are twins
+// too (Prefixes): a monitor may store a pod under two. `or` unites them, and not a pattern of
+// names, because a function over a range drops the name, and two series that differ in the name
+// alone would make the expression an error.
 //
 // An addend that is missing adds nothing. In PromQL addends are therefore united
 // under a label of their own and summed: `a + b` has no row where one side has
 // none.
 //
-// What a counter shows first is not counted. A rate is the difference of two
-// samples, so of a series that is born with the first thing that it counts, as
-// those of SGLang, of endpoint pickers and of a new finish reason are, one window
-// misses that thing. vLLM's other counters begin at 0 with the process. To count
-// from 0 where the witness was there before would take two more selectors for
-// each counter; a Prometheus that ingests created timestamps as zero samples
-// (feature flag created-timestamp-zero-ingestion) needs no help. The error is one
-// of too few, once in the life of a series, and the growth of the gauges stands
-// against it while the requests are under way.
+// The first value of a counter is not counted. A rate is the difference of two samples. A series
+// that is born with the first thing that it counts (of SGLang, of endpoint pickers, of a new finish
+// reason) therefore misses that thing in one window. vLLM's other counters begin at 0 with the
+// process. To count from 0 where the witness was there before would take two more selectors for
+// each counter; a Prometheus that ingests created timestamps as zero samples (feature flag
+// created-timestamp-zero-ingestion) needs no help. The error is too few, once in the life of a
+// series, and the growth of the gauges makes up for it while the requests are under way.
 //
 // # Expressions
 //
-// What costs in PromQL is to select series: on 10,000 pods some 30 ms for each
-// selector, whatever is then done with it, while folding and adding up take a
-// few. Expressions therefore name a series as rarely as they can, put labels on
-// rows after these were added up, and ask about two quantities at once only
-// where rows are few: those of a question about several carry LabelStat. What is
-// dear is asked about a few pods (Request.Pods), or where it matters
-// (Request.Aged).
+// The cost of PromQL is the selection of series: on 10,000 pods some 30 ms for each selector, while
+// folding and adding up take a few. Expressions therefore name a series as rarely as they can, put
+// labels on rows after these were added up, and ask about several quantities at once only where
+// rows are few: those rows carry LabelStat. Expensive questions are asked about a few pods
+// (Request.Pods), or only where they matter (Request.Aged).
 //
-// Text of users, namespaces and model names, enters an expression as a quoted
-// string and, among alternatives, as an escaped regular expression.
+// Text that users write, namespaces and model names, enters an expression as a quoted string and,
+// among alternatives, as an escaped regular expression.
 //
-// The package knows names and shapes. It sends nothing, and it does not join,
-// judge or default what comes back: that is internal/collector.
+// The package knows names and shapes. It sends nothing, and it does not join, judge or default
+// answers: internal/collector does.
 package query

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Duration renders d for PromQL: whole units of the largest kind that fits
-// exactly, "30s", "90m", "2d". Parts of a second are dropped, and anything
-// below one second, which no range selector accepts as useful, is "1s".
+// Duration renders d for PromQL in whole units of the largest kind that fits exactly: "30s", "90m",
+// "2d". It drops parts of a second, and renders anything below one second, which is no useful
+// range, as "1s".
 func Duration(d time.Duration) string {
 	seconds := max(int64(d/time.Second), 1)
 	for _, unit := range []struct {

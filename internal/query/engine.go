@@ -11,8 +11,8 @@ const (
 
 // engine is what the catalogue knows of an engine.
 type engine struct {
-	// own is the prefix of the engine's names that Prefixes stand in the place of, ""
-	// where its names are always its own.
+	// own is the prefix of the engine's names that Prefixes replace, "" where its names never
+	// change.
 	own     string
 	witness string
 	ranks   []string
@@ -30,17 +30,16 @@ func (e Engine) engine() engine {
 	}
 }
 
-// Engines returns every engine, in the order in which they stand in an
-// expression.
+// Engines returns every engine, in the order of an expression.
 func Engines() []Engine { return []Engine{VLLM, SGLang} }
 
-// Witness returns the name of the series that every page of e carries, as e itself
-// calls it: where it is, the page is alive, and what is missing there is missing on
-// purpose. It is "" for an engine that is not in the catalogue.
+// Witness returns the name of the series that every page of e carries, as e itself calls it: where
+// it exists, the page is alive, and series that the page lacks do not exist. It is "" for an engine
+// that is not in the catalogue.
 func (e Engine) Witness() string { return e.engine().witness }
 
-// Witnesses returns the names that Witness may have, the preferred first. It is nil for
-// an engine that is not in the catalogue.
+// Witnesses returns the names that the witness may have, the preferred first. It is nil for an
+// engine that is not in the catalogue.
 func (e Engine) Witnesses(prefixes Prefixes) []string {
 	of := e.engine()
 	if of.witness == "" {
@@ -54,9 +53,9 @@ func (e Engine) Witnesses(prefixes Prefixes) []string {
 // repeat each other.
 func (e Engine) Ranks() []string { return e.engine().ranks }
 
-// RecipeOf returns how q is made of the series of e, whose names may have any of the
-// prefixes. It reports false for what no series of e tells: PageTime and ScrapeInterval
-// are the times of Witness, and the quantities of a gateway are in Gateway.
+// RecipeOf returns the recipe of q for e, with the names of its series under each of the prefixes.
+// It reports false where e has no recipe: PageTime and ScrapeInterval are times of the witness, and
+// the quantities of a gateway are in Gateway.
 func RecipeOf(e Engine, q Quantity, prefixes Prefixes) (Recipe, bool) {
 	of := e.engine()
 	recipe, ok := of.recipes()[q]

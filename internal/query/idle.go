@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// IdleStep is how far apart the looks are that AskRecent makes within a span:
-// what happened is known to one of them. A day is looked at more coarsely than an
-// hour, so that neither takes a store long.
+// IdleStep returns the time between two evaluations of AskRecent within a span, which is the
+// precision of the answer. A longer span has a longer step, so that it does not take a store long.
 func IdleStep(span time.Duration) time.Duration {
 	if span <= time.Hour {
 		return 15 * time.Second
@@ -17,19 +16,17 @@ func IdleStep(span time.Duration) time.Duration {
 	return time.Minute
 }
 
-// wholeStep is how far apart the looks for a gap are where the whole span is asked
-// about at once: a gap is longer than the window and this.
+// wholeStep is the time between two checks for a gap where one question covers the whole span: it
+// finds gaps longer than the window and this step.
 const wholeStep = 30 * time.Second
 
-// idleSince renders NoRequestSince: the last of the looks within the span at which a
-// model showed a request or could have had one that no scrape saw, else the
-// beginning of the span.
+// idleSince renders NoRequestSince: the last step within the span at which a model showed a
+// request, or could have had one that no scrape saw, else the beginning of the span.
 //
-// A look covers the window and two steps. Two samples that are no further apart
-// than the window and one step are both in one look, which sees whether they
-// differ; two that are further apart leave a look without any sample in the window,
-// which is a gap. Of a counter that is new with more than 0 in it the first sample
-// is such a difference.
+// Each evaluation covers the window and two steps. Two samples no further apart than the window and
+// one step are both in one evaluation, which sees whether they differ. Two that are further apart
+// leave an evaluation without a sample in the window, which is a gap. The first sample of a new
+// counter counts as a difference where it is above 0.
 func (r renderer) idleSince() string {
 	step := IdleStep(r.span)
 	var seen []string
@@ -45,12 +42,10 @@ func (r renderer) idleSince() string {
 		modelOf, strings.Join(seen, " or "), Duration(r.span), Duration(step), there, there, seconds(r.span))
 }
 
-// idleThroughout renders NoRequestSince of the models that were surely idle for the
-// whole span, which is its beginning. It reads every sample once. Whatever is not
-// simple leaves a model out: a pod that came or went, or whose scrapes have a gap.
-// With the same pods all along, counters that are Born are compared at both ends
-// alone: that a process began anew in between shows in the others, where there are
-// any.
+// idleThroughout renders NoRequestSince of the models that were surely idle for the whole span: the
+// beginning of the span. It reads every sample once. It leaves out models with a pod that came or
+// went, or whose scrapes have a gap. With the same pods all along, it compares the counters of Born
+// at both ends alone: a restart in between shows in the other counters, where there are any.
 func (r renderer) idleThroughout() string {
 	window, span := Duration(r.window), Duration(r.span)
 	var not []string
@@ -88,12 +83,12 @@ func (r renderer) there() string {
 	return present(witnesses)
 }
 
-// present renders the models that one of the selectors finds a series of.
+// present renders the models of the series that any of the selectors finds.
 func present(selectors []string) string {
 	return "group by (" + modelOf + ") (" + strings.Join(selectors, " or ") + ")"
 }
 
-// unseen renders the witnesses that are there at the end and not within the window, under
+// unseen renders the witnesses that exist at the end and have no sample within the window, under
 // any of their names: a monitor that stores a pod under a second name makes no gap.
 func (r renderer) unseen(e Engine) string {
 	names := r.witnesses(e)
@@ -117,7 +112,7 @@ func (r renderer) signs(recipe Recipe, within time.Duration) []string {
 	return terms
 }
 
-// without returns the metrics that are none of some others.
+// without returns the metrics of all that are not among others.
 func without(all, others []Series) []Series {
 	return slices.DeleteFunc(slices.Clone(all), func(s Series) bool {
 		return slices.ContainsFunc(others, func(o Series) bool { return slices.Equal(o.Names, s.Names) })

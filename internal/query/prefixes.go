@@ -7,34 +7,33 @@ import (
 	"strings"
 )
 
-// vllmOwn is what vLLM itself begins the names of its metrics with.
+// vllmOwn is the prefix of the metric names of vLLM itself.
 const vllmOwn = "vllm:"
 
-// Prefixes are what the names of vLLM's metrics begin with in the place of "vllm:",
-// the preferred first. Nil means DefaultPrefixes.
+// Prefixes are the prefixes of vLLM's metric names in place of "vllm:", the preferred first. Nil
+// means DefaultPrefixes.
 //
-// A monitor may store the series of a pod under another name beside its own, as the
-// two PodMonitors of OpenShift AI do. Names with another prefix are therefore twins: of
-// one metric of one pod and rank the first prefix counts that has a value, and two are
-// never added up.
+// A monitor may store the series of a pod under another name beside its own, as the two PodMonitors
+// of OpenShift AI do. Names with another prefix are therefore twins: of one metric of one pod and
+// rank the first prefix that has a value counts, and two are never added up.
 type Prefixes []string
 
-// DefaultPrefixes returns vLLM's own prefix, that of the monitors which KServe makes on
-// OpenShift AI, and that of Ray.
+// DefaultPrefixes returns vLLM's own prefix, the prefix of the monitors that KServe makes on
+// OpenShift AI, and the prefix of Ray.
 func DefaultPrefixes() Prefixes { return Prefixes{vllmOwn, "kserve_vllm:", "ray_vllm_"} }
 
 const (
-	// MostPrefixes bounds the prefixes: each is another selector wherever a metric is read.
+	// MostPrefixes limits the number of prefixes: each adds a selector wherever a metric is read.
 	MostPrefixes = 6
-	// LongestPrefix bounds one of them, in bytes.
+	// LongestPrefix limits the length of a prefix, in bytes.
 	LongestPrefix = 64
 )
 
-// metricName is what the name of a metric may be in every version of Prometheus.
+// metricName matches the metric names that every version of Prometheus accepts.
 var metricName = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
 
-// ParsePrefixes reads prefixes that are separated by commas. Blanks around one do not
-// count, and of equal ones the first does. The error says which of them is none.
+// ParsePrefixes reads prefixes separated by commas. It ignores blanks around a prefix, and
+// repetitions. The error names the prefix that is invalid.
 func ParsePrefixes(text string) (Prefixes, error) {
 	var all Prefixes
 	for prefix := range strings.SplitSeq(text, ",") {
@@ -57,7 +56,7 @@ func ParsePrefixes(text string) (Prefixes, error) {
 // String renders p as ParsePrefixes reads it.
 func (p Prefixes) String() string { return strings.Join(p, ",") }
 
-// orDefault returns DefaultPrefixes in the place of none.
+// orDefault returns p, or DefaultPrefixes where p is empty.
 func (p Prefixes) orDefault() Prefixes {
 	if len(p) == 0 {
 		return DefaultPrefixes()
@@ -65,8 +64,9 @@ func (p Prefixes) orDefault() Prefixes {
 	return p
 }
 
-// of returns names that begin with own under each of the prefixes: all of one name before
-// the next, so that the name which is preferred counts under whichever prefix it has.
+// of returns names that begin with own under each of the prefixes: all prefixes of one name before
+// the next name, so that the preferred name counts first, whichever prefix it has. Names come back
+// as they are where own is "".
 func (p Prefixes) of(own string, names []string) []string {
 	if own == "" || len(names) == 0 {
 		return names
@@ -80,7 +80,7 @@ func (p Prefixes) of(own string, names []string) []string {
 	return all
 }
 
-// renamed returns a recipe whose series have their names under each of the prefixes.
+// renamed returns r with the names of its series under each of the prefixes.
 func (p Prefixes) renamed(own string, r Recipe) Recipe {
 	series := func(list []Series) []Series {
 		out := slices.Clone(list)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// ScrapeSpan is how far back the last value of a gauge is looked for where the
-// window has none, and the span over which scrapes are counted. It is the
-// look-back of Prometheus, beyond which no scrape interval works anyway.
+// ScrapeSpan is how far back the last value of a gauge is looked for where the window has none, and
+// the span over which scrapes are counted. It is the look-back of Prometheus, beyond which no
+// scrape interval works anyway.
 const ScrapeSpan = 5 * time.Minute
 
 // The labels that identify a row.
@@ -19,8 +19,8 @@ const (
 	modelOf = LabelNamespace + ", " + LabelModel
 )
 
-// PromQL returns the expression that answers r in PromQL, for every pod and every
-// model at once. Its rows are read by RowOf.
+// PromQL returns the PromQL expression that answers r, for every pod and every model at once. RowOf
+// reads its rows.
 func (r Request) PromQL() string {
 	of := newRenderer(r)
 	switch r.Ask {
@@ -41,8 +41,8 @@ func (r Request) PromQL() string {
 	}
 }
 
-// named restricts a question to pods of the given names, which either label of a
-// pod may hold. No names restrict nothing.
+// named restricts a question to the pods with the given names, in either label of a pod. Without
+// names it restricts nothing.
 func (r renderer) named(pods []string, render func(renderer) string) string {
 	if len(pods) == 0 {
 		return render(r)
@@ -56,7 +56,7 @@ func (r renderer) named(pods []string, render func(renderer) string) string {
 	return strings.Join(columns, " or ")
 }
 
-// recipes renders a question about what recipes make up.
+// recipes renders a question about quantities that have recipes.
 func (r renderer) recipes(quantities []Quantity) string {
 	vectors := make([]string, len(quantities))
 	for i, q := range quantities {
@@ -72,7 +72,7 @@ func (r renderer) recipes(quantities []Quantity) string {
 	return strings.Join(vectors, " or ")
 }
 
-// engines joins what the engines answer.
+// engines renders a vector for each engine and unites them.
 func engines(render func(Engine) string) string {
 	var columns []string
 	for _, e := range Engines() {
@@ -83,7 +83,7 @@ func engines(render func(Engine) string) string {
 	return strings.Join(columns, " or ")
 }
 
-// perPod renders how q is made of the series of e, or "" where it is not.
+// perPod renders q from the series of e, "" where e has no recipe for it.
 func (r renderer) perPod(e Engine, q Quantity) string {
 	recipe, ok := RecipeOf(e, q, r.prefixes)
 	if !ok {
@@ -105,8 +105,8 @@ func (r renderer) perPod(e Engine, q Quantity) string {
 	}
 }
 
-// perModel renders how q is made of the series of all engines, which may serve
-// one model side by side: what they count adds up, and a mean is over all.
+// perModel renders q from the series of all engines, which may serve one model side by side: counts
+// add up, and a mean is over all.
 func (r renderer) perModel(q Quantity) string {
 	of := func(recipe Recipe) []Series { return recipe.Of }
 	per := func(recipe Recipe) []Series { return []Series{recipe.Per} }
@@ -134,7 +134,7 @@ func (r renderer) perModel(q Quantity) string {
 	return vector
 }
 
-// total adds up what the engines have of the series that a recipe lists.
+// total renders the sum, over all engines, of the series that series selects from a recipe.
 func (r renderer) total(q Quantity, over Over, scope string, series func(Recipe) []Series) string {
 	recipes := r.recipesOf(q)
 	if len(recipes) == 1 {
@@ -164,10 +164,9 @@ func (r renderer) recipesOf(q Quantity) []engineRecipe {
 	return all
 }
 
-// sum adds up addends, and the ranks of each, by the labels of scope. An
-// arithmetic + would lose what only one side has: addends are united instead,
-// told apart by a label of our own. Of models there are few, so they are added
-// up first; of pods there are as many before as after.
+// sum renders the sum of addends, and of the ranks of each, by the labels of scope. An arithmetic +
+// would drop rows that only one side has: addends are united instead, told apart by a label of our
+// own. Models are few, so addends are summed by model first; pods are as many before as after.
 func (r renderer) sum(e Engine, over Over, scope string, addends []Series) string {
 	by := "sum by (" + scope + ") ("
 	if len(addends) == 1 {
@@ -184,9 +183,8 @@ func (r renderer) sum(e Engine, over Over, scope string, addends []Series) strin
 	return by + strings.Join(parts, " or ") + ")"
 }
 
-// fold removes duplicates: after rates, never before, since raw counters of
-// several incarnations would fake resets. Each twin is folded by itself, so that
-// a page which has both names counts once.
+// fold removes duplicates: after rates, never before, since raw counters of several processes would
+// fake resets. Each twin is folded by itself, so that a page with both names counts once.
 func (r renderer) fold(e Engine, over Over, s Series) string {
 	labels := slices.Concat([]string{podOf}, e.Ranks(), s.By)
 	suffix := ""
@@ -204,7 +202,7 @@ func (r renderer) fold(e Engine, over Over, s Series) string {
 	return strings.Join(terms, " or ")
 }
 
-// worst takes the largest value over ranks and duplicates at once.
+// worst renders the largest value over ranks and duplicates at once.
 func (r renderer) worst(over Over, s Series) string {
 	terms := make([]string, len(s.Names))
 	for i, name := range s.Names {
@@ -213,14 +211,14 @@ func (r renderer) worst(over Over, s Series) string {
 	return strings.Join(terms, " or ")
 }
 
-// info keeps the labels that count and no other.
+// info renders the series with the labels of By and of the pod alone.
 func (r renderer) info(s Series) string {
 	labels := strings.Join(append([]string{LabelNamespace, LabelPod, LabelPodName}, s.By...), ", ")
 	return joined(r.selectors([]Series{s}), func(selector string) string { return "max by (" + labels + ") (" + selector + ")" })
 }
 
-// joined renders a vector of each name of something and unites them: of what several
-// have, the first counts.
+// joined renders a vector for each name and unites them: of rows with equal labels the first
+// counts.
 func joined(names []string, render func(name string) string) string {
 	vectors := make([]string, len(names))
 	for i, name := range names {
@@ -229,7 +227,7 @@ func joined(names []string, render func(name string) string) string {
 	return strings.Join(vectors, " or ")
 }
 
-// samples renders what is done with the samples of a selector.
+// samples renders the function over, applied to a selector.
 func (r renderer) samples(over Over, selector string) string {
 	span := "[" + Duration(r.window) + "]"
 	switch over {
@@ -238,14 +236,13 @@ func (r renderer) samples(over Over, selector string) string {
 		if !r.aged || r.window >= ScrapeSpan {
 			return peak
 		}
-		// Scrapes that stopped leave readings that age, and not a pod without
-		// any: the last value is looked for beyond the window.
+		// When scrapes stop, readings age instead of vanishing: the last value is looked for beyond
+		// the window.
 		return peak + " or last_over_time(" + selector + "[" + Duration(ScrapeSpan) + "])"
 	case Rate, Buckets:
 		return "rate(" + selector + span + ")"
 	case Growth:
-		// Over the same window and with the same extrapolation as the rate of
-		// completions that it is added to.
+		// With the same window and extrapolation as the rate of completions to which it is added.
 		return "delta(" + selector + span + ")"
 	default:
 		return selector
@@ -261,12 +258,12 @@ func part(i int, vector string) string {
 	return labelled("part", strconv.Itoa(i), vector)
 }
 
-// stat marks the rows of a quantity of a question about several.
+// stat labels rows with their quantity, for a question about several.
 func stat(q Quantity, vector string) string { return labelled(LabelStat, q.String(), vector) }
 
 func labelled(label, value, vector string) string {
 	return fmt.Sprintf(`label_replace(%s, "%s", "%s", "", "")`, vector, label, value)
 }
 
-// seconds renders d as a number to divide by, in step with Duration.
+// seconds renders d as a number to divide by, rounded as Duration rounds.
 func seconds(d time.Duration) string { return strconv.FormatInt(max(int64(d/time.Second), 1), 10) }

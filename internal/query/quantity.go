@@ -4,11 +4,10 @@ package query
 // so that numbers can be kept in an array of length Count.
 type Quantity uint8
 
-// The quantities. What the numbers are made of stands at the recipes of each
-// serving engine.
+// The quantities. The recipes of each serving engine say how they are computed.
 const (
-	// PageTime is when a pod's page was scraped last, the witness that the page
-	// is alive. A pod that several jobs scrape has a row for each.
+	// PageTime is when a pod's page was scraped last: a recent time shows that the page is alive. A
+	// pod that several jobs scrape has a row for each.
 	PageTime Quantity = iota
 	// ScrapeInterval is how often a job scrapes its pods.
 	ScrapeInterval
@@ -25,28 +24,27 @@ const (
 	Running
 	// KVCapacity is the size of the KV cache.
 	KVCapacity
-	// Decoding is the number of requests that wait for their next token, in the mean of
-	// the window: the seconds between tokens that a second has.
+	// Decoding is the mean number of requests that wait for their next token over the window: the
+	// seconds between tokens, summed, per second.
 	Decoding
-	// Generated is the rate of tokens but the first of each request.
+	// Generated is the rate of tokens without the first of each request.
 	Generated
-	// Starting is the number of requests that wait for their first token, in the mean of
-	// the window, each counted when it comes.
+	// Starting is the mean number of requests that wait for their first token over the window. A
+	// request counts when that token comes.
 	Starting
 	// Started is the rate of first tokens.
 	Started
-	// Generating marks a pod that generated tokens within the StuckSpan: its value
-	// is 1. What holds requests and has no row may be stuck.
+	// Generating marks a pod that generated tokens within the StuckSpan: its value is 1. A pod that
+	// holds requests and has no row may be stuck.
 	Generating
-	// Resets is how often a counter of one address fell within the ResetsSpan, where that is
-	// leastResets or more. It falls once when a process restarts. Where several pods answer at
-	// one address in turn, it falls every few scrapes. Where it never does so often, as of pods that
-	// count in step, it is how often the address had the counter of another process (Recipe.Began).
+	// Resets is how often a counter of one address fell within the ResetsSpan, at least
+	// leastResets. It falls once when a process restarts. Where several pods answer at one address
+	// in turn, it falls every few scrapes. Where it falls more rarely, as with pods that count in
+	// step, Resets is how often the process behind the address changed (Recipe.Began).
 	Resets
-	// Stuck marks a pod that holds requests while nothing at all has moved for
-	// the span of quiet: neither the requests, nor the KV cache usage, nor any
-	// counter. Its value is the number of waiting requests: above 0 the replica
-	// is sick, at 0 its gauges are frozen.
+	// Stuck marks a pod that holds requests while nothing moved within the StuckSpan: neither the
+	// requests, nor the KV cache usage, nor any counter. Its value is the number of waiting
+	// requests: above 0 the replica is sick, at 0 it is frozen.
 	Stuck
 	// Completions is the rate at which requests finish, for whatever reason.
 	Completions
@@ -67,7 +65,7 @@ const (
 	// bound [ms], over the window.
 	TTFTBuckets
 	ITLBuckets
-	// RequestITLBuckets are the same of the mean ITL of each finished request: 0 for an
+	// RequestITLBuckets are the same for the mean ITL of each finished request, which is 0 for an
 	// answer of one token.
 	RequestITLBuckets
 	// GatewaySeen is when an endpoint picker with flow control was scraped last.
@@ -77,11 +75,10 @@ const (
 	// GatewayArrivals is the rate at which requests reach the endpoint picker:
 	// those it sent on, those it refused, and the growth of its queue.
 	GatewayArrivals
-	// NoRequestSince is from when on the engines of a model show no request, and none
-	// can have been missed: since then every pod that is there now was scraped
-	// without a gap longer than the window, no counter of requests or tokens has
-	// moved, and nothing has run or waited. It is no earlier than the Span goes
-	// back, and late by up to the window and two of IdleStep.
+	// NoRequestSince is the time since when the engines of a model show no request and cannot have
+	// missed one: since then every pod that is there now was scraped without a gap longer than the
+	// window, no counter of requests or tokens has moved, and no request ran or waited. It is no
+	// earlier than the Span reaches back, and late by up to the window and two of IdleStep.
 	NoRequestSince
 
 	// Count is the number of quantities.
@@ -102,19 +99,19 @@ const (
 	Seconds           Unit = "s"          // >= 0
 	UnixSeconds       Unit = "unix s"     // since 1970, with fractions
 	PerSecond         Unit = "1/s"        // observations
-	Flag              Unit = "flag"       // 1 where a row is
+	Flag              Unit = "flag"       // always 1
 	Times             Unit = "times"      // >= 0
 )
 
 // Scope is what one row is about.
 type Scope string
 
-// The scopes, with the fields of Row that say of what.
+// The scopes, with the fields of Row that identify the pod, model, job or gateway.
 const (
-	PerPod     Scope = "pod"     // Namespace, Pod; Model where the source names it; of Resets also Job, Instance
+	PerPod     Scope = "pod"     // Namespace, Pod; Model where the source names it; of PageTime also Job, of Resets Job and Instance
 	PerModel   Scope = "model"   // Namespace, Model
 	PerJob     Scope = "job"     // Namespace, Job
-	PerGateway Scope = "gateway" // Namespace, that of the picker; Model, "" for GatewaySeen
+	PerGateway Scope = "gateway" // Namespace of the picker; Model, "" for GatewaySeen
 )
 
 // line is one line of the table of quantities.

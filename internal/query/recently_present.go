@@ -6,29 +6,28 @@ import (
 	"time"
 )
 
-// earlier is how far back a page is looked for that is not there now, beyond the
-// look-back of a selector and a staleness marker: what stopped answering is not
-// what never did. The steps lie on multiples of 30s, so a scrape seems up to 30s
-// older than it is.
+// earlier is how far back a missing page is looked for, beyond the look-back of a selector and a
+// staleness marker, to tell a pod that stopped answering from one that never answered. The steps
+// lie on multiples of 30s, so a scrape seems up to 30s older than it is.
 const earlier = "[15m:30s]"
 
-// pages is when each page was scraped last, by job. timestamp must stand on a
-// bare selector: of an aggregate it is the time of the evaluation.
+// pages renders when each page was scraped last, by job. timestamp must be applied to a bare
+// selector: of an aggregate it is the time of the evaluation.
 func (r renderer) pages(e Engine) string {
 	return r.eachWitness(e, func(witness string) string {
 		return "max by (" + podOf + ", " + LabelJob + ") (timestamp(" + witness + "))"
 	})
 }
 
-// earlierPages is pages of the last 15 minutes.
+// earlierPages renders the same for pages of the last 15 minutes.
 func (r renderer) earlierPages(e Engine) string {
 	return r.eachWitness(e, func(witness string) string {
 		return "max by (" + podOf + ", " + LabelJob + ") (max_over_time(timestamp(" + witness + ")" + earlier + "))"
 	})
 }
 
-// eachWitness unites what is rendered of each witness of e. It marks the rows of every
-// one but vLLM's own, whose pages are the most.
+// eachWitness renders a vector for each witness of e and unites them. It labels the rows of every
+// witness but vLLM's own, whose pages are the most.
 func (r renderer) eachWitness(e Engine, render func(witness string) string) string {
 	return joined(e.Witnesses(r.prefixes), func(name string) string {
 		vector := render(r.selector(name))
@@ -48,14 +47,13 @@ func (r renderer) witnesses(e Engine) []string {
 	return all
 }
 
-// scrapeIntervals divides a span by the scrapes of the witness within it: those
-// of the median pod of each job. Only pods count that were there at the
-// beginning of ScrapeSpan, else a young pod would pass for one that is scraped
-// rarely, and of the counts of the last ScrapeSpan the largest, so that an outage
-// does not pass for a long interval. While no pod is that old, a minute stands
-// for it, if the scrapes are enough to be divided by: an interval of 15 seconds
-// or less, which of a pod younger than that minute seems longer than it is but
-// no longer than 15 seconds. There is no row before that.
+// scrapeIntervals renders, for each job, a span divided by the number of scrapes of the witness
+// within it, of the median pod. Only pods that were there at the beginning of ScrapeSpan count,
+// else a young pod would pass for one that is scraped rarely. Of the counts within the last
+// ScrapeSpan the largest counts, so that an outage does not pass for a long interval. While no pod
+// is that old, the span is a minute, if it has enough scrapes: for an interval of 15 seconds or
+// less, which may seem longer than it is for a pod younger than that minute, but not longer than 15
+// seconds. Before that there is no row.
 func (r renderer) scrapeIntervals(e Engine) string {
 	return joined(r.witnesses(e), scrapeInterval)
 }
@@ -70,8 +68,8 @@ func scrapeInterval(witness string) string {
 		seconds(ScrapeSpan), old, Duration(ScrapeSpan), seconds(time.Minute), young, enough)
 }
 
-// moving renders Moving. How often a value changed does not matter, so that
-// duplicates, ranks and series need no folding.
+// moving renders Moving. It does not matter how often a value changed, so duplicates, ranks and
+// series need no folding.
 func (r renderer) moving(series []Series) string {
 	terms := r.selectors(series)
 	for i, selector := range terms {
@@ -80,13 +78,13 @@ func (r renderer) moving(series []Series) string {
 	return strings.Join(terms, " or ")
 }
 
-// leastResets is how often a counter of one address must fall within the ResetsSpan, or be that
-// of another process, to count as those of several pods. Of two pods that are scraped at random it
-// falls every fourth scrape, so five times in twenty, where one has counted more than the other
-// between two scrapes; it is that of the other one every second scrape.
+// leastResets is how often within the ResetsSpan a counter of one address must fall, or its process
+// change, before it counts as the counter of several pods. With two pods that are scraped at random
+// it falls every fourth scrape, so five times in twenty, if one has counted more than the other
+// between two scrapes; the process changes every second scrape.
 const leastResets = 3
 
-// resets renders Fallen, by the address.
+// resets renders Fallen, by address.
 func (r renderer) resets(recipe Recipe) string {
 	often := func(function string) func(string) string {
 		return func(selector string) string {
@@ -100,9 +98,8 @@ func (r renderer) resets(recipe Recipe) string {
 	return vector
 }
 
-// idle renders Idle. The conditions are put one after the other onto rows that
-// become few: each looks at every pod, but nothing is labelled or added up for
-// it.
+// idle renders Idle. Each condition filters the rows that the ones before have left, so labels and
+// sums are computed for the first vector alone.
 func (r renderer) idle(e Engine, recipe Recipe) string {
 	span, on := Duration(StuckSpan(r.window)), " on ("+podOf+") "
 	holds := func(offset string) string {
@@ -126,7 +123,7 @@ func (r renderer) idle(e Engine, recipe Recipe) string {
 	return vector.String()
 }
 
-// selectors renders a selector of each name of each of the series.
+// selectors renders a selector for each name of each of the series.
 func (r renderer) selectors(series []Series) []string {
 	var all []string
 	for _, s := range series {

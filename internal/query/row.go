@@ -5,15 +5,13 @@ import (
 	"strconv"
 )
 
-// RowOf reads one row of the answer to ask: its labels, "" where one is missing,
-// and its value. It reports false for a row that it does not understand: of no
-// quantity of the question, a bucket whose bound is no number, or a KV cache
-// whose size is not told. A row that lacks the namespace, the pod or the model is
-// understood; its Row has them empty, and joins nothing.
+// RowOf reads one row of the answer to ask from its labels, "" where one is missing, and its value.
+// It reports false for a row that cannot be read: without a quantity of the question, a bucket
+// whose bound is no number, or a KV cache without a size. A row that lacks the namespace, the pod
+// or the model is read with these empty, and joins nothing.
 //
-// What an expression can scale comes scaled: only bounds, which are text to a
-// store, are turned from seconds into milliseconds here, and the labels of a
-// cache into tokens.
+// Expressions scale values to the units of their quantities. RowOf scales only text: bounds from
+// seconds to milliseconds, and the labels of a cache to tokens.
 func RowOf(ask Question, label func(name string) string, value float64) (Row, bool) {
 	quantity, ok := quantityOf(ask, label)
 	if !ok {
@@ -55,8 +53,8 @@ func RowOf(ask Question, label func(name string) string, value float64) (Row, bo
 	return row, true
 }
 
-// quantityOf returns what a row is about: the only quantity of the question, or
-// the one that LabelStat names.
+// quantityOf returns the quantity of a row: the only one of the question, or the one that LabelStat
+// names.
 func quantityOf(ask Question, label func(string) string) (Quantity, bool) {
 	t := ask.topic()
 	if t.first == t.last {
@@ -74,8 +72,8 @@ func quantityOf(ask Question, label func(string) string) (Quantity, bool) {
 	return 0, false
 }
 
-// bound turns the text of a bucket's bound from seconds into milliseconds. The
-// bucket of everything is "+Inf".
+// bound returns the bound of a bucket, text in seconds, in milliseconds. The bound "+Inf" is that
+// of the bucket of everything.
 func bound(text string) (float64, bool) {
 	seconds, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(seconds) {
@@ -84,9 +82,8 @@ func bound(text string) (float64, bool) {
 	return seconds * 1000, true
 }
 
-// cacheTokens returns the size of a KV cache: LabelCacheTokens where that is a
-// number, else the number of blocks times their size. Where there is no such
-// label, the value is in tokens.
+// cacheTokens returns the size of a KV cache: LabelCacheTokens where that is a number, else the
+// number of blocks times their size. Without any of these labels the value is in tokens.
 func cacheTokens(label func(string) string, value float64) (float64, bool) {
 	tokens, blocks, size := label(LabelCacheTokens), label(LabelBlocks), label(LabelBlockSize)
 	if tokens == "" && blocks == "" && size == "" {
@@ -103,10 +100,10 @@ func cacheTokens(label func(string) string, value float64) (float64, bool) {
 	return 0, false
 }
 
-// positive reads a number above 0; "None" is none.
+// positive reads a number above 0, and reports false for any other text, such as "None".
 func positive(text string) (float64, bool) {
 	if text == "" || text == "None" {
-		return 0, false // often so, and an error would be allocated
+		return 0, false // frequent, and an error would be allocated
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	return n, err == nil && n > 0 && !math.IsInf(n, 1)

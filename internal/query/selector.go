@@ -16,7 +16,7 @@ type renderer struct {
 	whole    bool
 	prefixes Prefixes
 	matchers []string // of every selector
-	bounds   []string // of the buckets, none for all
+	bounds   []string // of the buckets, empty for all
 }
 
 func newRenderer(r Request) renderer {
@@ -36,8 +36,7 @@ func newRenderer(r Request) renderer {
 // everything is the bound of the bucket of everything.
 const everything = "+Inf"
 
-// selector renders a selector of name with the restrictions of the request and
-// more matchers.
+// selector renders a selector of name with the restrictions of the request and further matchers.
 func (r renderer) selector(name string, matchers ...string) string {
 	all := strings.Join(slices.Concat(r.matchers, matchers), ",")
 	if all == "" {
@@ -63,7 +62,7 @@ func matcher(pair, operator string) string {
 	return label + operator + quote(value)
 }
 
-// oneOf renders the operator and operand that match exactly values.
+// oneOf renders the operator and operand that match values and nothing else.
 func oneOf(values []string) string {
 	if len(values) == 1 {
 		return "=" + quote(values[0])
@@ -71,8 +70,8 @@ func oneOf(values []string) string {
 	return "=~" + alternatives(values)
 }
 
-// alternatives renders the regular expression that matches values, as text. A
-// store anchors it at both ends.
+// alternatives renders the regular expression that matches values literally. A store anchors it at
+// both ends.
 func alternatives(values []string) string {
 	literal := make([]string, len(values))
 	for i, value := range values {
@@ -81,10 +80,9 @@ func alternatives(values []string) string {
 	return quote(strings.Join(literal, "|"))
 }
 
-// quote renders text as a string of PromQL, whose escapes are Go's. Whatever the
-// text is, it stays one string.
+// quote renders text as a string of PromQL, whose escapes are Go's. Any text stays one string.
 func quote(text string) string { return strconv.Quote(valid(text)) }
 
-// valid replaces what is no UTF-8: no label has such a value, and no store
-// accepts it in a regular expression.
+// valid replaces invalid UTF-8: no label has such a value, and no store accepts it in a regular
+// expression.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -1,28 +1,28 @@
 package query
 
-// Over says what is done with the samples of one series.
+// Over is the function that a recipe applies to the samples of one series.
 type Over uint8
 
-// The ways.
+// The functions.
 const (
 	Last       Over = iota // the value at the last scrape
 	Peak                   // the highest within the window; see Request.Aged
 	Rate                   // increase of a counter per second over the window
 	Growth                 // change of a gauge per second over the window
-	Mean                   // Rate of Series over Rate of Per, where that is above 0
+	Mean                   // Rate of Of over Rate of Per, where that is above 0
 	Buckets                // Rate of each bucket of a histogram, summed by bound
-	Info                   // the labels of By are the value, the sample is always 1 (see RowOf)
+	Info                   // the value is in the labels of By, the sample is always 1 (see RowOf)
 	Moving                 // 1 where a series changed its value within the StuckSpan
-	Idle                   // Last, of a pod that holds requests and does not move: Holds and Still
-	Fallen                 // how often a counter fell within the ResetsSpan, or was that of another process: see Resets
-	NoRequests             // since when nothing of Holds was above 0, and nothing of Still moved
+	Idle                   // Last, of a pod that holds requests while nothing moves: see Holds and Still
+	Fallen                 // how often a counter fell or its process changed within the ResetsSpan: see Resets
+	NoRequests             // since when no series of Holds was above 0, and none of Still moved
 )
 
 // Series are the series of one metric on an engine's pages.
 type Series struct {
-	// Names are the names that the metric has had, the preferred first. Of one
-	// pod and rank the first that is there counts. For Buckets it is the base
-	// name of the histogram, elsewhere the full name of a series.
+	// Names are the names that the metric has had, the preferred first. Of one pod and rank the
+	// first that exists counts. For Buckets it is the base name of the histogram, elsewhere the
+	// full name of a series.
 	Names []string
 	// Without holds label values that a series must not have, as name=value.
 	// A missing label is the empty value.
@@ -30,43 +30,41 @@ type Series struct {
 	// With holds label values that a series must have, as name=value. A missing
 	// label is the empty value.
 	With []string
-	// By lists labels beyond the engine's identity whose values count separate
-	// things, which add up (of Info: which the value is read from).
+	// By lists labels beyond the engine's identity whose values count separate things, which add
+	// up. For Info it lists the labels that hold the value.
 	By []string
 }
 
-// Recipe says how an engine's series make up a quantity: fold duplicates by
-// their largest value, add up what Of lists and then the ranks (or take the
-// worst of them), per pod or per model as the quantity's Scope says, multiply by
-// Scale. Duplicates are series that agree in namespace, pod, model, the engine's
-// Ranks and By.
+// Recipe says how an engine's series make up a quantity: fold duplicates by their largest value,
+// add up the series of Of and then the ranks (or take the worst rank), per pod or per model as the
+// quantity's Scope says, and multiply by Scale. Duplicates are series that agree in namespace, pod,
+// model, the engine's Ranks and By.
 type Recipe struct {
 	Over Over
-	Of   []Series // addends; of a pod, one that is missing adds nothing
-	Per  Series   // of Mean: what Of is divided by; of a histogram its twins pair with Of[0]'s
+	Of   []Series // addends; one that a pod lacks adds nothing
+	Per  Series   // of Mean: the divisor of Of; the twins of a histogram pair with those of Of[0]
 	// Worst takes the largest value over the ranks of a pod instead of their sum.
 	Worst bool
 	Scale float64 // to the unit of the quantity; 0 means 1
 
-	// Holds and Still are the conditions of NoRequests, and of Idle. There a pod has a row if of Holds one
-	// is above 0 at the last scrape and one was a StuckSpan before (so that a
-	// young pod, and one that just got its first request, has none), and if no
-	// series of Still changed its value within the StuckSpan. A series of Still
-	// that is missing did not change.
+	// Holds and Still are the conditions of NoRequests and of Idle. With Idle a pod has a row if a
+	// series of Holds is above 0 at the last scrape, one was above 0 a StuckSpan before (so that a
+	// young pod, and one that just got its first request, has none), and no series of Still changed
+	// its value within the StuckSpan. A missing series of Still did not change.
 	Holds, Still []Series
-	// Born are the counters of Still, of NoRequests, whose series begin with the first
-	// thing that they count: with more than 0 in it one that is new has moved.
+	// Born are the counters among Still, for NoRequests, whose series begin with the first thing
+	// that they count: a new one above 0 has moved.
 	Born []Series
-	// Began are gauges, of Fallen, that say when the process of the page began to count. Two processes
-	// have two values of them, also where their counters are so alike that none falls.
+	// Began are gauges, for Fallen, that say when the process of the page began to count. They
+	// differ between two processes, even where these count in step, so that no counter falls.
 	Began []Series
-	// Scrapes is how many times the engine's witness must have been scraped
-	// within the StuckSpan for Idle; 0 means no matter. What was hardly looked at
-	// is not still: after a gap the only sample agrees with itself.
+	// Scrapes is how many scrapes of the engine's witness Idle requires within the StuckSpan; 0
+	// requires none. A single sample after a gap never differs from another, so it does not show
+	// that nothing moves.
 	Scrapes int
 }
 
-// Factor returns what a recipe multiplies with: Scale, and 1 where that is 0.
+// Factor returns Scale, and 1 where that is 0.
 func (r Recipe) Factor() float64 {
 	if r.Scale == 0 {
 		return 1

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// Store keeps metrics over a time that is longer than a manager remembers: a Prometheus. It is safe for concurrent use.
+// Store keeps metrics for longer than a manager remembers: a Prometheus. It is safe for concurrent
+// use.
 type Store interface {
-	// Range returns the curves of a PromQL expression, an instant vector, from one time to another in steps of at
-	// least a second.
+	// Range returns the curves of a PromQL expression, an instant vector, between two times in
+	// steps of at least a second.
 	Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]Curve, error)
 }
 
-// Curve is what a Store holds of one series over a time.
+// Curve is one series of a Store over a time.
 type Curve struct {
 	Labels map[string]string
 	Points []Point // in the order of time

@@ -27,9 +27,8 @@ func vllm() map[Quantity]Recipe {
 	starting, started := histogramRates(named, "vllm:time_to_first_token_seconds")
 
 	return map[Quantity]Recipe{
-		// Of KV cache usage the worst rank counts, because it is the one that
-		// preempts. To 0.11 several API servers give a series per process, most
-		// of them 0, which the largest removes as well.
+		// The worst rank counts, because it is the one that preempts. To 0.11 several API servers
+		// give a series per process, most of them 0, which the largest removes as well.
 		KVCacheUsagePeak: {Over: Peak, Of: []Series{usage}, Worst: true},
 		KVCacheUsage:     {Over: Last, Of: []Series{usage}, Worst: true},
 		// The sum of the ranks' peaks is an upper bound of the peak of their
@@ -37,20 +36,19 @@ func vllm() map[Quantity]Recipe {
 		QueueLengthPeak: {Over: Peak, Of: []Series{waiting}},
 		QueueLength:     {Over: Last, Of: []Series{waiting}},
 		Running:         {Over: Last, Of: []Series{running}},
-		// Every field of the cache configuration is a label and the set changes
-		// with every release: three of them count. The metric has no model_name;
-		// every rank repeats the blocks of all. Pages without the number of
-		// blocks, text or not, say nothing.
+		// Every field of the cache configuration is a label, and the set changes with every
+		// release: three of them count. The metric has no model_name; every rank repeats the blocks
+		// of all. Pages that lack the number of blocks tell no size.
 		KVCapacity: {Over: Info, Of: []Series{{
 			Names:   []string{"vllm:cache_config_info"},
 			Without: []string{LabelBlocks + "="},
 			By:      []string{LabelBlocks, LabelBlockSize, LabelCacheTokens},
 		}}},
 		Decoding: decoding, Generated: generated, Starting: starting, Started: started,
-		// Token generation is the pulse of an engine: nothing that holds
-		// requests and works leaves it still for minutes.
+		// An engine that works on requests generates tokens: it never pauses for minutes.
 		Generating: {Over: Moving, Of: []Series{generation}},
-		// The Python client writes when it made each counter, but for several API servers on one page.
+		// The Python client writes when it made each counter, except where several API servers
+		// share one page.
 		Resets: {Over: Fallen, Of: []Series{generation}, Began: []Series{named("vllm:generation_tokens_created")}},
 		Stuck: {
 			Over: Idle, Of: []Series{waiting},
@@ -58,15 +56,13 @@ func vllm() map[Quantity]Recipe {
 			Scrapes: stuckScrapes,
 		},
 		Completions: {Over: Rate, Of: []Series{success}},
-		// A series that ends (a pod that was drained) contributes its way down,
-		// one that is born its way up.
+		// A series that ends (of a drained pod) contributes its fall, a new one its rise.
 		InFlightGrowth: {Over: Growth, Of: []Series{running, waiting}},
 		InputTokens:    histogramMean(1, named, "vllm:request_prompt_tokens"),
 		OutputTokens:   histogramMean(1, named, "vllm:request_generation_tokens"),
-		// From the arrival at the frontend, so the engine's queue is inside.
+		// From the arrival at the frontend, so it includes the engine's queue.
 		TTFT: histogramMean(1000, named, "vllm:time_to_first_token_seconds"),
-		// The mean per request stands last: it counts a request of one token
-		// as 0.
+		// The mean per request comes last: it counts a request of one token as 0.
 		ITL: histogramMean(1000, named, append(slices.Clone(itl), "vllm:request_time_per_output_token_seconds")...),
 		// The older twin counted blocks to about 0.8 and tokens later: the ratio is the same.
 		PrefixHits: {
@@ -87,7 +83,7 @@ func vllm() map[Quantity]Recipe {
 func named(names ...string) Series { return Series{Names: names} }
 
 // counted returns the names that counters have in a store: with the suffix _total, as on a page,
-// and without it where a collector in between drops it, as that of OpenTelemetry may.
+// and without it, because a collector in between may drop it, as OpenTelemetry's may.
 func counted(names ...string) []string {
 	all := make([]string, 0, 2*len(names))
 	for _, name := range names {
@@ -96,19 +92,19 @@ func counted(names ...string) []string {
 	return all
 }
 
-// stuckScrapes is how many scrapes must agree that nothing moves before a replica
-// is called sick or frozen.
+// stuckScrapes is how many scrapes must show that nothing moves before a replica counts as sick or
+// frozen.
 const stuckScrapes = 4
 
-// histogramRates are by how much the sum of what histograms observed grows, and the
-// number of observations, per second.
+// histogramRates returns the rates per second of the sum and of the number of a histogram's
+// observations.
 func histogramRates(series func(names ...string) Series, histograms ...string) (sum, count Recipe) {
 	mean := histogramMean(1, series, histograms...)
 	return Recipe{Over: Rate, Of: mean.Of}, Recipe{Over: Rate, Of: []Series{mean.Per}}
 }
 
-// histogramMean is the mean of what the histograms observed. The names are
-// twins; series makes the series of a sum or a count of their full names.
+// histogramMean returns the mean of a histogram's observations. The names are twins; series makes
+// the series of a sum or a count from their full names.
 func histogramMean(scale float64, series func(names ...string) Series, histograms ...string) Recipe {
 	var sums, counts []string
 	for _, name := range histograms {

@@ -12,27 +12,23 @@ import (
 )
 
 const (
-	// telltale is the logarithm of how many times as much a replica must get by the one
-	// way of sharing as by the other to tell them apart: 1.65 times, as of three
-	// replicas that become five.
+	// telltale is the logarithm of the least ratio of what a replica gets by variant and not by
+	// variant that tells the two apart: 1.65, as where three replicas become five.
 	telltale = 0.5
-	// follows is the part of that by which what a replica gets must have changed for
-	// requests to be shared out by variant, and up to one less that of which they are
-	// not.
+	// follows is the part of the change expected by variant beyond which requests count as shared
+	// by variant. Below 1 - follows they count as not shared by variant.
 	follows = 0.6
-	// unlike is how many times as much as another a replica must get at least that is said
-	// to get more by its variant, however few or many there are.
+	// unlike is the least ratio of the requests of two replicas that shows sharing by variant,
+	// whatever the numbers of replicas.
 	unlike = 2
-	// filled is for how many times as long as a request takes a replica has to be Ready to
-	// compute as many as it will.
+	// filled is the time after Ready in which a replica fills up, in times of a request.
 	filled = 2
-	// enough is how many requests a variant computes from which on what it gets can be
-	// compared with what it got.
+	// enough is the least number of running requests of a variant for comparing what it gets now
+	// with what it got before.
 	enough = 10
 )
 
-// filling reports whether a replica became Ready so lately that it does not compute as
-// many requests yet as it will.
+// filling reports whether a replica became Ready so recently that it is still filling up.
 func filling(snap scaling.Snapshot, all []flow) bool {
 	return slices.ContainsFunc(snap.Variants, func(v scaling.Variant) bool {
 		i := slices.IndexFunc(all, func(f flow) bool { return f.variant == v.Key })
@@ -44,8 +40,8 @@ func filling(snap scaling.Snapshot, all []flow) bool {
 	})
 }
 
-// measured returns the flows with how long requests take by what is measured: in a batch
-// the prefills of others lengthen the ITL of each beyond what the profiles say.
+// measured returns the flows with the time of a request corrected by the measured ITL, by a factor
+// of 0.5 to 2: in a batch the prefills of other requests lengthen each ITL beyond the profile.
 func measured(all []flow, itl scaling.Reading) []flow {
 	ended, sum := 0.0, 0.0
 	for _, f := range all {
@@ -63,9 +59,9 @@ func measured(all []flow, itl scaling.Reading) []flow {
 	return out
 }
 
-// queuing returns the flows with what the replicas get in the place of what they complete:
-// what arrives beyond that queues, so that each gets as much more as waits in it. It returns
-// false where nothing does.
+// queuing returns the flows with what the replicas get in place of what they complete: the part of
+// the arrival rate that they do not complete goes to replicas with a queue, in proportion to its
+// length. It returns false where nothing queues.
 func queuing(all []flow, rate float64) ([]flow, bool) {
 	waits := 0.0
 	for _, f := range all {
@@ -86,8 +82,8 @@ func queuing(all []flow, rate float64) ([]flow, bool) {
 	return out, true
 }
 
-// atCounts returns shares as they are with the replicas of now: those by variant are of
-// more or fewer replicas then.
+// atCounts converts shares to the present numbers of replicas: the weight of a replica depends on
+// them where requests are shared by variant.
 func atCounts(past scaling.Shares, all []flow) scaling.Shares {
 	if !past.ByVariant {
 		return past
@@ -110,10 +106,11 @@ func atCounts(past scaling.Shares, all []flow) scaling.Shares {
 	return past
 }
 
-// followed says of shares that were seen while nothing waits whether they are of variants
-// or of replicas, once replicas came or went since other such shares: they are of variants
-// if what one gets changed as if its variant had got the same. Of two variants with n and m
-// replicas then and n' and m' now, a replica of the first gets beside one of the second
+// followed returns the shares now, seen while no queue builds up, with the decision whether
+// requests are shared by variant. It decides after replicas came or went: requests are shared by
+// variant if what a replica gets changed as if its variant had got the same part, and replicas are
+// treated unlike. With n and m replicas of two variants then, and n' and m' now, a replica of the
+// first gets, relative to one of the second,
 //
 //	(n / n') (m' / m) times as much as before if it is by variant, and as much if not
 func followed(past, now scaling.Shares, all []flow) scaling.Shares {
@@ -134,8 +131,8 @@ func followed(past, now scaling.Shares, all []flow) scaling.Shares {
 	return now
 }
 
-// refuted reports whether requests were taken to be shared out by variant, by which replicas would get unlike
-// now, and they get alike.
+// refuted reports whether the replicas get alike although sharing by variant would treat them
+// unlike now.
 func refuted(past scaling.Shares, all []flow) bool {
 	if !past.ByVariant {
 		return false
@@ -154,15 +151,15 @@ func refuted(past scaling.Shares, all []flow) bool {
 	return most > unlike*likeness*least
 }
 
-// sameReplicas reports whether the shares of now were seen with as many replicas.
+// sameReplicas reports whether every variant of now had the same number of replicas before.
 func sameReplicas(before, now []scaling.Share) bool {
 	return !slices.ContainsFunc(now, func(s scaling.Share) bool {
 		return !slices.ContainsFunc(before, func(p scaling.Share) bool { return p.Variant == s.Variant && p.Replicas == s.Replicas })
 	})
 }
 
-// compared returns by how much of what is to be expected of shares by variant those of now
-// differ from those before: about 1 if they are by variant, 0 if not. It is false while
+// compared returns the change of shares from before to now, as a part of the change expected with
+// sharing by variant: about 1 if requests are shared by variant, 0 if not. It returns false while
 // too few replicas came or went to tell.
 func compared(before, now []scaling.Share) (way float64, told bool) {
 	seen := map[scaling.VariantKey]scaling.Share{}
@@ -185,10 +182,10 @@ func compared(before, now []scaling.Share) (way float64, told bool) {
 	return changed / max(expected, telltale*telltale), expected > 0
 }
 
-// treatedUnlike reports whether replicas of one variant get and hold many more requests
-// than those of another, and not to fill their KV caches alike: one holds as many in its
-// queue as half of what it computes, or has the fuller cache too. The other counts with
-// what it may have beside what it has at this moment.
+// treatedUnlike reports whether replicas of one variant get and hold many more requests than those
+// of another for a reason other than an even use of KV caches: their queue is at least half of
+// their batch, or their caches are at least twice as full. The replicas with fewer requests count
+// with the upper bound of a Poisson distribution, not with the present number.
 func treatedUnlike(all []flow) bool {
 	byGet := func(a, b flow) int { return cmp.Compare(a.completes, b.completes) }
 	least, most := slices.MinFunc(all, byGet), slices.MaxFunc(all, byGet)
@@ -199,8 +196,8 @@ func treatedUnlike(all []flow) bool {
 		(most.waits >= most.running/unlike || most.usage >= unlike*least.usage)
 }
 
-// part is the part of the requests that each variant that runs gets where they are shared
-// out by variant.
+// part returns the part of the requests that each variant with replicas gets where requests are
+// shared by variant.
 func part(sized []sizing, shares scaling.Shares) map[scaling.VariantKey]float64 {
 	got, all := map[scaling.VariantKey]float64{}, 0.0
 	for _, s := range shares.Of {
@@ -218,9 +215,9 @@ func part(sized []sizing, shares scaling.Shares) map[scaling.VariantKey]float64 
 	return got
 }
 
-// split asks each variant for its part of the demand where requests are shared out by
-// variant, and for what waits in it: what others have to spare takes nothing off it. It
-// returns in words what the parts are.
+// split adds a ceiling for each variant where requests are shared by variant: its part of the
+// demand and what waits in it, since spare replicas of other variants do not help. It returns the
+// parts in words.
 func split(a *scaling.Analysis, sized []sizing, load load, snap scaling.Snapshot, past Memory) string {
 	if !past.Traffic.Shares.ByVariant {
 		return ""

@@ -10,8 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// check returns a *FieldError for what no cycle can have seen, and a decision
-// could make nothing of.
+// check returns a *FieldError for values that no cycle can have, and that no decision can use.
 func (c Cycle) check() error {
 	if c.Now.IsZero() {
 		return &FieldError{Path: "now", Problem: "is missing: the instant of the decision"}
@@ -50,7 +49,8 @@ func (c Cycle) check() error {
 	return c.checkHistory()
 }
 
-// checkConfiguration checks what was in force, as checkHistory.
+// checkConfiguration checks the configuration and the quotas. As in checkHistory, a key stands for
+// an index in paths.
 func (c Cycle) checkConfiguration() error {
 	for _, key := range slices.SortedFunc(maps.Keys(c.Configuration), scaling.ModelKey.Compare) {
 		at, p := fmt.Sprintf("configuration[%s]", key), c.Configuration[key]
@@ -69,7 +69,7 @@ func (c Cycle) checkConfiguration() error {
 	return nil
 }
 
-// check refuses what no configuration accepts. at is the path of p.
+// check refuses values that no configuration accepts. at is the path of p.
 func (p ModelSettings) check(at string) error {
 	for _, name := range []struct {
 		field, value string
@@ -113,7 +113,7 @@ const (
 	below1 = 1 - 1.0/(1<<53)
 )
 
-// accepted is a range in words.
+// accepted returns a range in words.
 func accepted(above, most float64) string {
 	switch {
 	case most == below1:
@@ -137,8 +137,7 @@ func checkVariant(at string, model scaling.ModelKey, v scaling.Variant) error {
 	return checkCounts(at+".replicas", v.Replicas)
 }
 
-// checkHistory checks what is remembered. Its entries have no place but their
-// key, which stands for the index in a path.
+// checkHistory checks the history. Its entries have no index, so their key stands for it in a path.
 func (c Cycle) checkHistory() error {
 	for _, key := range slices.SortedFunc(maps.Keys(c.History), scaling.VariantKey.Compare) {
 		at, past := fmt.Sprintf("history[%s]", key), c.History[key]
@@ -173,7 +172,7 @@ func checkCounts(at string, r scaling.ReplicaCounts) error {
 	return nil
 }
 
-// checkCount refuses what the Kubernetes API has no number of replicas for.
+// checkCount refuses numbers of replicas that the Kubernetes API does not accept.
 func checkCount(at string, n scaling.Replicas) error {
 	if n < 0 || n > math.MaxInt32 {
 		return &FieldError{Path: at, Problem: fmt.Sprintf("want a number of replicas, 0 to %d, found %d", math.MaxInt32, n)}
@@ -181,7 +180,7 @@ func checkCount(at string, n scaling.Replicas) error {
 	return nil
 }
 
-// named refuses a key with a part missing.
+// named refuses a key without a namespace or a name; second is the field of the name.
 func named(at, second, namespace, name string) error {
 	switch {
 	case namespace == "":

@@ -12,21 +12,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// forms returns how every type that a Cycle reaches is written. They are built
-// when they are first needed.
+// forms returns the forms of all types that a Cycle reaches. They are built at the first use.
 var forms = sync.OnceValue(func() *builder {
 	b := newBuilder()
 	b.of(reflect.TypeFor[Cycle]())
 	return b
 })
 
-// Append appends c to a buffer as JSON without a line break. It keeps nothing of
-// c.
+// Append appends c to a buffer as JSON without a line break. The buffer shares no memory with c.
 func (c Cycle) Append(to []byte) []byte {
 	return forms().of(reflect.TypeFor[Cycle]()).append(to, reflect.ValueOf(&c).Elem())
 }
 
-// AppendPlan appends a plan as it is written in a Cycle.
+// AppendPlan appends a plan in the form that it has in a Cycle.
 func AppendPlan(to []byte, p scaling.Plan) []byte {
 	return forms().of(reflect.TypeFor[scaling.Plan]()).append(to, reflect.ValueOf(&p).Elem())
 }
@@ -36,13 +34,13 @@ func SamePlan(a, b scaling.Plan) bool {
 	return bytes.Equal(AppendPlan(nil, a), AppendPlan(nil, b))
 }
 
-// FieldError is something in a record that is not accepted.
+// FieldError is the error of a field of a record that is not accepted.
 type FieldError struct {
 	Path    string // such as snapshots[0].variants[2].cost, "" for the record itself
-	Problem string // with what was found and what is accepted
+	Problem string // what was found and what is accepted
 }
 
-// Error names the path, what was found and what is accepted.
+// Error returns the path and the problem.
 func (e *FieldError) Error() string {
 	if e.Path == "" {
 		return e.Problem
@@ -50,9 +48,8 @@ func (e *FieldError) Error() string {
 	return e.Path + ": " + e.Problem
 }
 
-// Decode reads a Cycle from JSON that holds it and nothing else. The error is a
-// *FieldError for what is not accepted, and wraps io.ErrUnexpectedEOF where the
-// text ends too early.
+// Decode reads a Cycle from JSON that holds nothing else. The error is a *FieldError for a field
+// that is not accepted, and wraps io.ErrUnexpectedEOF where the text ends too early.
 func Decode(text []byte) (Cycle, error) {
 	c, err := decode(text)
 	if err != nil {
@@ -64,13 +61,13 @@ func Decode(text []byte) (Cycle, error) {
 	return c, nil
 }
 
-// decode reads what has the shape of a Cycle.
+// decode reads a Cycle and checks only its shape.
 func decode(text []byte) (Cycle, error) {
 	var c Cycle
 	in := newInput(text)
 	err := in.read(forms().of(reflect.TypeFor[Cycle]()), reflect.ValueOf(&c).Elem())
 	if _, refused := errors.AsType[*FieldError](err); refused || err == nil {
-		// In another format, all else may be otherwise.
+		// A record of another format may differ in everything else.
 		if c.Format != 0 && c.Format != Format {
 			return Cycle{}, &FieldError{Path: "format", Problem: fmt.Sprintf("want %d, the format that this version reads, found %d", Format, c.Format)}
 		}
@@ -88,11 +85,11 @@ func decode(text []byte) (Cycle, error) {
 	return c, nil
 }
 
-// input is the text of a record while it is read.
+// input is the text of a record that is being read.
 type input struct {
 	decoder *json.Decoder
 	text    []byte
-	path    []step // of the value that is read
+	path    []step // of the value that is being read
 }
 
 // step is one part of a path: a field, or an index where the field is "".
@@ -125,7 +122,7 @@ func (in *input) next() (json.Token, error) {
 	return tok, nil
 }
 
-// below reads the next value into v, as a step below the present one.
+// below reads the next value into v, at the present path with s added.
 func (in *input) below(s step, f form, v reflect.Value) error {
 	in.path = append(in.path, s)
 	err := in.read(f, v)
@@ -133,7 +130,7 @@ func (in *input) below(s step, f form, v reflect.Value) error {
 	return err
 }
 
-// broken says where the text is not JSON.
+// broken returns an error that says where the text is not JSON.
 func (in *input) broken(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("reading JSON: the text ends within the record: %w", io.ErrUnexpectedEOF)
@@ -143,12 +140,12 @@ func (in *input) broken(err error) error {
 	return fmt.Errorf("reading JSON: line %d, column %d: %w", line, len(at)-bytes.LastIndexByte(at, '\n'), err)
 }
 
-// fail returns the error that something at the present path is not accepted.
+// fail returns a FieldError for the present path.
 func (in *input) fail(format string, args ...any) error {
 	return &FieldError{Path: pathText(in.path), Problem: fmt.Sprintf(format, args...)}
 }
 
-// pathText is a path as it is written: snapshots[0].model.
+// pathText returns a path as text: snapshots[0].model.
 func pathText(path []step) string {
 	var text []byte
 	for _, s := range path {
@@ -164,7 +161,7 @@ func pathText(path []step) string {
 	return string(text)
 }
 
-// found is a token in words.
+// found returns a token in words.
 func found(tok json.Token) string {
 	switch t := tok.(type) {
 	case json.Delim:

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// listForm is a list. One that is empty is written, none is left out.
+// listForm is a list. An empty list is written, a nil list is left out.
 type listForm struct{ elem form }
 
 func (l listForm) append(to []byte, v reflect.Value) []byte {
@@ -45,7 +45,7 @@ func (listForm) absent(reflect.Value) {}
 
 func (listForm) omits(v reflect.Value, _ bool) bool { return v.IsNil() }
 
-// pointerForm is what is pointed to, left out where there is nothing.
+// pointerForm is the value of a pointer; a nil pointer is left out.
 type pointerForm struct{ elem form }
 
 func (p pointerForm) append(to []byte, v reflect.Value) []byte { return p.elem.append(to, v.Elem()) }
@@ -62,14 +62,14 @@ func (pointerForm) absent(reflect.Value) {}
 
 func (pointerForm) omits(v reflect.Value, _ bool) bool { return v.IsNil() }
 
-// key is what entries of a map are found by.
+// key is the type of the keys of a map.
 type key[K any] interface {
 	comparable
 	Compare(other K) int
 }
 
-// mapForm is a list of objects, sorted by key. Each is a value of the map with
-// one more member, the key.
+// mapForm is a map as a list of objects, sorted by key. Each object is a value of the map with the
+// key as one more member.
 type mapForm[K key[K], V any] struct {
 	name  string // of the key
 	key   form
@@ -117,7 +117,7 @@ func (m mapForm[K, V]) read(in *input, tok json.Token, v reflect.Value) error {
 	return nil
 }
 
-// readEntry reads an object into a map that has no entry of its key yet.
+// readEntry reads an object into the map. An entry with the same key before is an error.
 func (m mapForm[K, V]) readEntry(in *input, all map[K]V) error {
 	tok, err := in.next()
 	if err != nil {

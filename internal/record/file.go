@@ -11,15 +11,15 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// queued is how many cycles wait for the disk at most. It bounds the memory that
-// a disk which hangs costs to that of so many cycles.
+// queued is the largest number of cycles that wait for the disk. It bounds the memory that a
+// hanging disk costs.
 const queued = 8
 
 // MaxLine bounds the record of one cycle, in bytes. One of 1,000 variants with
 // 10,000 replicas takes about 5 MB.
 const MaxLine = 256 << 20
 
-// Errors of a record that is not in the file.
+// Errors of a record that is not written.
 var (
 	// ErrBusy says that the disk is too slow.
 	ErrBusy = fmt.Errorf("%d cycles wait to be written already", queued)
@@ -29,31 +29,30 @@ var (
 
 // FileOptions configures a File.
 type FileOptions struct {
-	// Path is the file. Path.1 is what it held before it reached MaxBytes.
+	// Path is the file. Path.1 holds the records from before it reached MaxBytes.
 	Path string
-	// MaxBytes bounds each of the two, > 0.
+	// MaxBytes bounds each of the two files, in bytes, > 0.
 	MaxBytes int64
-	// Log is told when records begin to be lost, of another reason, and when they
-	// are written again. The zero Logger drops it.
+	// Log reports when records begin to be lost, when the reason changes, and when they are written
+	// again. The zero Logger drops this.
 	Log logr.Logger
-	// Lost is told of every record that is lost; nil ignores it.
+	// Lost is called for every record that is lost; nil ignores it.
 	Lost func()
 }
 
-// File keeps the latest cycles on disk. Keep never waits: what the disk cannot
-// take in time is lost, and counted. It is safe for concurrent use.
+// File keeps the latest cycles on disk. Keep never waits: a record that the disk cannot take in
+// time is lost, and counted. File is safe for concurrent use.
 type File struct {
 	options FileOptions
 	queue   chan Cycle
-	disk    disk   // of Run alone
-	line    []byte // as disk, reused
+	disk    disk   // used by Run alone
+	line    []byte // as disk; its memory is reused
 
 	mu    sync.Mutex
 	fault string // why the last record was lost, "" when it was written
 }
 
-// NewFile opens the file, and begins with a new line where the last one is torn.
-// The caller calls Run.
+// NewFile opens the file, and begins a new line where the last one is torn. The caller calls Run.
 func NewFile(o FileOptions) (*File, error) {
 	f := &File{options: o, queue: make(chan Cycle, queued), disk: disk{path: o.Path, most: o.MaxBytes}}
 	if err := f.disk.open(); err != nil {
@@ -62,7 +61,7 @@ func NewFile(o FileOptions) (*File, error) {
 	return f, nil
 }
 
-// Keep takes over a cycle, to be written by Run. It returns at once.
+// Keep hands a cycle to Run, which writes it. It returns at once.
 func (f *File) Keep(c Cycle) {
 	select {
 	case f.queue <- c:
@@ -71,8 +70,8 @@ func (f *File) Keep(c Cycle) {
 	}
 }
 
-// Run writes what Keep takes until ctx ends, then what still waits, and closes
-// the file. It returns nil, always: no cycle fails for want of its record.
+// Run writes the cycles from Keep until ctx ends, then the waiting ones, and closes the file. It
+// always returns nil: no cycle fails for lack of its record.
 func (f *File) Run(ctx context.Context) error {
 	defer f.disk.close()
 	for {
@@ -108,7 +107,7 @@ func (f *File) write(c Cycle) {
 	}
 }
 
-// lost counts a record that is lost, and logs it where that is news.
+// lost counts a lost record, and logs it where the reason is new.
 func (f *File) lost(c Cycle, err error) {
 	if f.options.Lost != nil {
 		f.options.Lost()
@@ -118,8 +117,7 @@ func (f *File) lost(c Cycle, err error) {
 	}
 }
 
-// told notes why records are lost, "" for that they are not, and reports whether
-// that is news.
+// told notes why records are lost, "" for that they are written, and reports whether that changed.
 func (f *File) told(fault string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,18 +131,17 @@ func (f *File) told(fault string) bool {
 	return true
 }
 
-// disk is a file that begins anew when it is full. It is not safe for concurrent
-// use.
+// disk is a file that is rotated when it is full. It is not safe for concurrent use.
 type disk struct {
 	path string
 	most int64 // bytes
 
 	file *os.File // nil while it cannot be opened
-	size int64    // of what is whole
-	torn bool     // whether a part of a line stands at its end
+	size int64    // of the file, without a line that is being written
+	torn bool     // whether the file ends with a part of a line
 }
 
-// open opens the file to go on with it.
+// open opens the file to append to it.
 func (d *disk) open() error {
 	file, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -164,8 +161,8 @@ func (d *disk) open() error {
 	return nil
 }
 
-// write appends a line. After an error the file is as it was, or has a torn line
-// that the next one does not continue.
+// write appends a line. After an error the file is as before, or ends with a torn line; the next
+// write begins a new line.
 func (d *disk) write(line []byte) error {
 	if int64(len(line))+1 > d.most {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(line), d.most)
@@ -199,7 +196,7 @@ func (d *disk) write(line []byte) error {
 	return nil
 }
 
-// rotate begins a new file; the old one takes the place of the one before it.
+// rotate begins a new file; the old one replaces Path.1.
 func (d *disk) rotate() error {
 	d.close()
 	if err := os.Rename(d.path, d.path+".1"); err != nil {
@@ -211,7 +208,7 @@ func (d *disk) rotate() error {
 
 func (d *disk) close() {
 	if d.file != nil {
-		d.file.Close() // every line has been handed to the system
+		d.file.Close() // the kernel has every line
 		d.file = nil
 	}
 }

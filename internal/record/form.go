@@ -15,23 +15,23 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// form is how the values of one type are written and read.
+// form writes and reads the values of one type.
 type form interface {
 	// append appends v, which is addressable.
 	append(to []byte, v reflect.Value) []byte
 	// read sets v, which is zero, to the value that begins with tok.
 	read(in *input, tok json.Token, v reflect.Value) error
-	// absent sets v, which is zero, to what it is where nothing is written.
+	// absent sets v, which is zero, to the value that it has where it is left out.
 	absent(v reflect.Value)
-	// omits reports whether v is left out of an object, given whether its tag says
-	// that its zero value may be.
+	// omits reports whether v is left out of an object; tagged says that the tag of its field
+	// allows to leave a zero value out.
 	omits(v reflect.Value, tagged bool) bool
 }
 
 // builder makes the form of each type once.
 type builder struct {
 	forms   map[reflect.Type]form
-	presets map[reflect.Type]reflect.Value // what fields have that are left out; else zero
+	presets map[reflect.Type]reflect.Value // values of which fields left out are taken; zero for other types
 }
 
 func newBuilder() *builder {
@@ -55,8 +55,8 @@ func newBuilder() *builder {
 	return b
 }
 
-// of returns the form of a type. It panics for one that no record can carry,
-// which is a mistake of the program.
+// of returns the form of a type. It panics for a type that no record can carry, which is a mistake
+// of the program.
 func (b *builder) of(t reflect.Type) form {
 	if f, ok := b.forms[t]; ok {
 		return f
@@ -87,7 +87,7 @@ func (b *builder) of(t reflect.Type) form {
 // structForm is an object with a member for each field.
 type structForm struct {
 	members []member
-	preset  reflect.Value // of the type, invalid where it is zero
+	preset  reflect.Value // of the fields left out; invalid for zero
 }
 
 type member struct {
@@ -95,7 +95,7 @@ type member struct {
 	index  []int // of the field, as reflect.Value.FieldByIndex reads it
 	form   form
 	tagged bool               // a zero value may be left out
-	unset  func(v int64) bool // of an integer: whether it stands for none; nil for never
+	unset  func(v int64) bool // whether an integer means none and is left out; nil for never
 }
 
 func newStruct(b *builder, t reflect.Type) structForm {
@@ -103,7 +103,7 @@ func newStruct(b *builder, t reflect.Type) structForm {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct && !b.presets[f.Type].IsValid() {
-			for _, m := range newStruct(b, f.Type).members { // its fields are fields of t, as in encoding/json
+			for _, m := range newStruct(b, f.Type).members { // its fields count as fields of t, as in encoding/json
 				m.index = append(slices.Clone(f.Index), m.index...)
 				s.members = append(s.members, m)
 			}
@@ -145,7 +145,7 @@ func (s structForm) read(in *input, tok json.Token, v reflect.Value) error {
 	return s.readWith(in, tok, v, nil)
 }
 
-// readWith reads an object that may have one more member, by extra.
+// readWith reads an object that may have one more member, extra.
 func (s structForm) readWith(in *input, tok json.Token, v reflect.Value, extra *extraMember) error {
 	if tok != json.Delim('{') {
 		return in.fail("want an object, found %s", found(tok))
@@ -159,7 +159,7 @@ func (s structForm) readWith(in *input, tok json.Token, v reflect.Value, extra *
 		if err != nil {
 			return err
 		}
-		name := key.(string) // the decoder accepts nothing else here
+		name := key.(string) // the decoder returns nothing else here
 		f, at, err := s.member(in, name, v, seen, extra)
 		if err != nil {
 			return err
@@ -182,8 +182,8 @@ func (s structForm) readWith(in *input, tok json.Token, v reflect.Value, extra *
 	return nil
 }
 
-// member returns the form and the place of a member that is read now, and notes
-// that it was seen.
+// member returns the form and the place of the member that is read next, and notes that it was
+// seen.
 func (s structForm) member(in *input, name string, v reflect.Value, seen []bool, extra *extraMember) (form, reflect.Value, error) {
 	if extra != nil && extra.name == name && !extra.seen {
 		extra.seen = true
@@ -198,11 +198,11 @@ func (s structForm) member(in *input, name string, v reflect.Value, seen []bool,
 	}
 	seen[i] = true
 	at := v.FieldByIndex(s.members[i].index)
-	at.SetZero() // of its preset
+	at.SetZero() // remove the preset
 	return s.members[i].form, at, nil
 }
 
-// extraMember is a member that no field of the struct holds.
+// extraMember is a member without a field of the struct.
 type extraMember struct {
 	name  string
 	form  form
@@ -219,7 +219,7 @@ func (s structForm) index(name string) int {
 	return -1
 }
 
-// hint says what may have been meant by a field that does not exist.
+// hint names the field that may have been meant by one that does not exist.
 func (s structForm) hint(name string, extra *extraMember) string {
 	var known []string
 	if extra != nil {

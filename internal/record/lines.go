@@ -9,30 +9,30 @@ import (
 	"iter"
 )
 
-// ErrTorn says that a line ends within its record: the last one of a process
-// that was killed, or of a disk that was full. The others are whole.
+// ErrTorn says that a line ends within its record: it is the last line of a process that was
+// killed, or of a disk that was full. The other lines are whole.
 var ErrTorn = errors.New("the line is torn: it ends within its record")
 
-// LineError is a line that cannot be read. Those after it can.
+// LineError is the error of a line that cannot be read. Later lines can be.
 type LineError struct {
 	Line int // from 1
 	Err  error
 }
 
-// Error names the line.
+// Error returns the number of the line and its error.
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
 
-// Unwrap returns what is wrong with the line: ErrTorn, or an error of Decode.
+// Unwrap returns the error of the line: ErrTorn, or an error of Decode.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Line is one line of a file of records, that is not empty.
+// Line is one line of a file of records; it is not empty.
 type Line struct {
 	Number int    // from 1
 	Offset int64  // of its first byte
-	Text   []byte // with its end; valid until the next line is read
+	Text   []byte // with its line end; valid until the next line is read
 }
 
-// Decode returns the cycle that the line holds, or a *LineError.
+// Decode returns the cycle in the line, or a *LineError.
 func (l Line) Decode() (Cycle, error) {
 	c, err := Decode(bytes.TrimRight(l.Text, "\r\n"))
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -44,7 +44,7 @@ func (l Line) Decode() (Cycle, error) {
 	return c, nil
 }
 
-// Lines reads the lines of a file of records, without decoding them. An error is the last of its sequence.
+// Lines returns the lines of a file of records, without decoding them. An error ends the sequence.
 func Lines(r io.Reader) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		lines := bufio.NewReaderSize(r, 1<<20)
@@ -66,9 +66,8 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 	}
 }
 
-// Read reads a file of records, one cycle after the other. A line that cannot be
-// read is a *LineError, and the next one follows; any other error is the last.
-// Empty lines are passed over.
+// Read returns the cycles of a file of records. A line that cannot be read gives a *LineError, and
+// the next line follows; any other error ends the sequence. Empty lines are skipped.
 func Read(r io.Reader) iter.Seq2[Cycle, error] {
 	return func(yield func(Cycle, error) bool) {
 		for line, err := range Lines(r) {
@@ -83,7 +82,7 @@ func Read(r io.Reader) iter.Seq2[Cycle, error] {
 	}
 }
 
-// readLine returns the next line, with io.EOF for the last.
+// readLine returns the next line, and io.EOF with the last one.
 func readLine(from *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

@@ -32,8 +32,8 @@ func (freshnessForm) read(in *input, tok json.Token, v reflect.Value) error {
 	return nil
 }
 
-// readingForm is a Reading: most are Fresh, and then it is the number. One that
-// is Absent is left out, one without a number is its state.
+// readingForm is a Reading: the number alone while Fresh, the state alone where it has no number,
+// else an object. An Absent reading is left out.
 type readingForm struct{ object structForm }
 
 func (f readingForm) append(to []byte, v reflect.Value) []byte {
@@ -65,5 +65,5 @@ func (f readingForm) read(in *input, tok json.Token, v reflect.Value) error {
 
 func (readingForm) absent(reflect.Value) {}
 
-// omits leaves out what is Absent.
+// omits leaves out Absent readings.
 func (readingForm) omits(v reflect.Value, _ bool) bool { return v.IsZero() }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// scalar is what the forms without parts have in common.
+// scalar has the methods that forms without parts share.
 type scalar struct{}
 
 func (scalar) absent(reflect.Value) {}
@@ -45,7 +45,7 @@ func (intForm) read(in *input, tok json.Token, v reflect.Value) error {
 	return nil
 }
 
-// floatForm is a number, or the name of one that JSON has not.
+// floatForm is a number, or the name of one that JSON does not have.
 type floatForm struct{ scalar }
 
 func (floatForm) append(to []byte, v reflect.Value) []byte { return appendFloat(to, v.Float()) }
@@ -102,7 +102,7 @@ func (textForm) read(in *input, tok json.Token, v reflect.Value) error {
 	return nil
 }
 
-// appendText appends a JSON string. What is not UTF-8 in it becomes U+FFFD.
+// appendText appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func appendText(to []byte, text string) []byte {
 	plain := func(r rune) bool { return r >= ' ' && r < 0x7f && r != '"' && r != '\\' }
 	if strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
@@ -110,7 +110,7 @@ func appendText(to []byte, text string) []byte {
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // a record is searched for what it says
+	e.SetEscapeHTML(false) // users search records for text
 	if err := e.Encode(text); err != nil {
 		panic("record: a string is not JSON: " + err.Error())
 	}
@@ -172,7 +172,7 @@ func (timeForm) read(in *input, tok json.Token, v reflect.Value) error {
 
 func (timeForm) absent(reflect.Value) {}
 
-// omits leaves a zero time out, always: it says that there is none.
+// omits always leaves a zero time out: it means none.
 func (timeForm) omits(v reflect.Value, _ bool) bool {
 	return v.Addr().Interface().(*time.Time).IsZero()
 }

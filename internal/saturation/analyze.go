@@ -11,10 +11,10 @@ import (
 // Name is the name of the analyzer of spare capacity in an Analysis.
 const Name = "saturation"
 
-// Analyze says how many replicas the load of snap fills up to the point at which
-// growth begins, beside how many there are. It grows a model where the published
-// rule does, and where that overlooks replicas that are saturated. interval is the
-// time until the next cycle. The Signal is Unknown when no replica reports.
+// Analyze returns as demand how many replicas the load of snap fills up to the point at which
+// growth begins. It grows a model where the published rule does, and where that overlooks saturated
+// replicas. interval is the time until the next cycle. The Signal is Unknown when no replica
+// reports.
 func Analyze(snap scaling.Snapshot, p Thresholds, interval time.Duration) scaling.Analysis {
 	a := Published(snap, p)
 	a.FromReplicas = true
@@ -38,7 +38,7 @@ func Analyze(snap scaling.Snapshot, p Thresholds, interval time.Duration) scalin
 	case grows:
 		a.Demand = need
 		if len(drowning) == 0 {
-			// One more than what serves is the least that the published rule asks for.
+			// The published rule asks for at least one more than the supply.
 			a.Demand = max(need, a.Supply*(1+least))
 		}
 		if a.Signal != scaling.Grow {
@@ -60,8 +60,8 @@ func Analyze(snap scaling.Snapshot, p Thresholds, interval time.Duration) scalin
 	return a
 }
 
-// steady returns the demand and the capacities of a model that neither grows nor
-// shrinks: where all replicas are sure, those by which it may move to cheaper variants.
+// steady returns the demand and the capacities of a model that neither grows nor shrinks. Where all
+// replicas are sure, these let it move to cheaper variants.
 func (g gauge) steady(a scaling.Analysis, need, keep float64) (float64, []scaling.Capacity) {
 	if len(doubtful(g.samples)) > 0 {
 		return min(need, a.Supply), a.Variants
@@ -69,10 +69,10 @@ func (g gauge) steady(a scaling.Analysis, need, keep float64) (float64, []scalin
 	return min(max(need, keep), a.Supply), g.measured(a.Variants)
 }
 
-// least is so little that one replica of any size carries it.
+// least is a demand so small that one replica of any size carries it.
 const least = 1e-6
 
-// gauge reads off how full the replicas of a model are.
+// gauge measures how full the replicas of a model are.
 type gauge struct {
 	snap    scaling.Snapshot
 	policy  Thresholds
@@ -90,18 +90,17 @@ func newGauge(snap scaling.Snapshot, p Thresholds) gauge {
 	return g
 }
 
-// load is how full a replica is, in parts of the load at which growth begins. A
-// queue says that a replica is full, and not by how much its load is too large:
-// that is a matter of how long requests have waited. So it counts for as much as a
-// full KV cache at most.
+// load returns how full a replica is, relative to the load at which growth begins. A queue says
+// that a replica is full, and not by how much its load is too large: its length depends on how long
+// requests have waited. So it counts for at most as much as a full KV cache.
 func (g gauge) load(kv, queue scaling.Reading) float64 {
 	p := g.policy
 	atMost := ratio(p.KVCacheThreshold, p.KVCacheThreshold-p.KVSpareTrigger)
 	return max(ratio(kv.Or(0), p.KVCacheThreshold-p.KVSpareTrigger), min(atMost, ratio(queue.Or(0), p.QueueLengthThreshold-p.QueueSpareTrigger)))
 }
 
-// sum adds up how full the replicas are, each by its weight. One that is unsure has
-// at least the given load; peaks says to read those over the window.
+// sum returns the sum of load x weight of the replicas. The load of an unsure replica is at least
+// unsureAt; peaks says to use the peaks of the window.
 func (g gauge) sum(unsureAt float64, peaks bool) float64 {
 	read, total := g.read, 0.0
 	if peaks {
@@ -118,14 +117,14 @@ func (g gauge) sum(unsureAt float64, peaks bool) float64 {
 	return total
 }
 
-// over is the part of the load at which growth begins below which a peak is over: noise
-// of a quarter does not bring it back.
+// over is the part of the load at which growth begins below which a peak has passed: noise of a
+// quarter does not bring it back.
 const over = 0.8
 
-// passed says that what filled the replicas in the window is over: each reports at
-// the last scrape less than the part over of the load at which growth begins, and
-// nothing waits at the gateway. The greatest values of a window still tell of a peak or a
-// backlog after both are gone. Where growth would begin at the last scrape too, nothing is.
+// passed reports whether the load that filled the replicas in the window is over: at the last
+// scrape the load of each is below over, and no request waits at the gateway. The peaks of a window
+// still show a load or a backlog after it has ended. It is false where the last scrape alone calls
+// for growth, and while a replica is unsure.
 func (g gauge) passed() bool {
 	if short, _ := measure(loads(g.samples, latest), g.policy).short(g.policy); short {
 		return false
@@ -136,7 +135,7 @@ func (g gauge) passed() bool {
 	})
 }
 
-// mean is how full the replicas of a variant are, 0 where none reports.
+// mean returns the mean load of the replicas of a variant, 0 where none reports.
 func (g gauge) mean(v scaling.VariantKey) float64 {
 	sum, replicas := 0.0, 0.0
 	for _, s := range g.samples {
@@ -148,9 +147,8 @@ func (g gauge) mean(v scaling.VariantKey) float64 {
 	return sum / max(1, replicas)
 }
 
-// fullest is how many replicas the load fills if it is shared out as it is now:
-// then all are full as soon as those of one variant are. Replicas for which read
-// does not answer say nothing.
+// fullest returns how many replicas the load fills if it stays shared as now: all count as full as
+// those of the fullest variant. It ignores replicas for which read returns false.
 func (g gauge) fullest(read func(scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool)) float64 {
 	type sum struct{ load, replicas float64 }
 	sums, supply, most := map[scaling.VariantKey]sum{}, 0.0, 0.0
@@ -167,17 +165,16 @@ func (g gauge) fullest(read func(scaling.ReplicaSample) (kv, queue scaling.Readi
 	return supply * most
 }
 
-// queued reads the load of a replica whose queue stands: it is too long at the last
-// scrape, and was over the window.
+// queued returns the load of a replica at the last scrape, and whether its queue lasts: it was too
+// long both then and in the window.
 func (g gauge) queued(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
 	kv, queue, ok = latest(s)
 	trigger := g.policy.QueueLengthThreshold - g.policy.QueueSpareTrigger
 	return kv, queue, ok && min(queue.Or(0), s.QueueLength.Or(0)) > trigger
 }
 
-// need is how many replicas the load fills, and in words what that takes into
-// account beyond what they show. A queue that stands in variants that can grow is
-// relieved by more of those.
+// need returns how many replicas the load fills, and in words what that includes beyond their own
+// load. A lasting queue in variants that can grow is left to relief.
 func (g gauge) need(drowning []scaling.VariantKey) (replicas float64, why string) {
 	replicas = g.sum(0, false)
 	if len(drowning) > 0 {
@@ -194,14 +191,13 @@ func (g gauge) need(drowning []scaling.VariantKey) (replicas float64, why string
 	return replicas, ""
 }
 
-// idle is the part of the KV cache usage of full replicas up to which others do
-// nothing beside them. Of the requests that slow replicas are full with, even ones that
-// are many times as fast hold more if they get as many.
+// idle is the largest KV cache usage of idle replicas, as a part of that of full ones beside them.
+// Replicas that get as many requests hold more than that even where they are many times as fast.
 const idle = 0.05
 
-// idles reports whether the replicas of the variants with room have nothing to do
-// beside those in which a queue stands: requests are shared out by variant, so that
-// more of them take nothing off the full ones.
+// idles reports whether the replicas of the variants with room have almost no load, unlike those
+// with a lasting queue: requests are shared by variant, so that more replicas would not help the
+// full ones.
 func (g gauge) idles(room map[scaling.VariantKey]bool) bool {
 	var usage, replicas [2]float64 // without and with room
 	for _, s := range g.samples {
@@ -217,16 +213,16 @@ func (g gauge) idles(room map[scaling.VariantKey]bool) bool {
 	return usage[1]/max(1, replicas[1]) < idle*usage[0]/max(1, replicas[0])
 }
 
-// takes is how long a request is computed in s, 0 where that is not known.
+// takes returns how long a request is computed, in s, 0 where that is unknown.
 func (g gauge) takes() float64 { return g.snap.Load.OutputTokens.Or(0) * g.snap.Load.ITL.Or(0) / 1000 }
 
-// fill is the part of a full replica at which growth begins.
+// fill returns the part of a full replica at which growth begins.
 func (g gauge) fill() float64 {
 	return 1 / max(1, ratio(g.policy.KVCacheThreshold, g.policy.KVCacheThreshold-g.policy.KVSpareTrigger))
 }
 
-// completed is how many requests/s the replicas complete, 0 where that is not known:
-// what they compute together over how long one takes, by Little's law,
+// completed returns the requests/s that the replicas complete, 0 where that is unknown, by Little's
+// law:
 //
 //	completed = running / (output tokens x ITL)
 func (g gauge) completed() float64 {
@@ -244,12 +240,11 @@ func (g gauge) completed() float64 {
 	return running / takes
 }
 
-// overload is what arrives and waits beside what a replica completes, while the
-// replicas that serve are full and requests wait: how full they are tells nothing of how
-// many are missing then. Those that are not Ready get no requests, and of silent ones
-// nothing is known: neither excuses the others. Where requests are shared out so that
-// some replicas idle, what they complete is not what full ones do. There is none where
-// it is not known.
+// overload returns a ceiling of arrivals and backlog by what a replica completes, while the
+// replicas that serve are full in the mean and more requests wait than there are replicas: then
+// their load does not tell how many are missing. Replicas that are not Ready get no requests, and
+// silent ones are unknown: neither kind excuses the others. Where some replicas idle, what they
+// complete is not what full ones do: there is no ceiling, nor where the rates are unknown.
 func (g gauge) overload(interval time.Duration) []scaling.Ceiling {
 	waiting, supply, filled, ordered := g.snap.Load.GatewayQueue.Or(0), 0.0, 0.0, 0.0
 	for _, s := range g.samples {
@@ -280,8 +275,8 @@ func (g gauge) overload(interval time.Duration) []scaling.Ceiling {
 	return []scaling.Ceiling{c}
 }
 
-// fastCarryMore returns the capacities in proportion to what replicas complete at the
-// point at which growth begins.
+// fastCarryMore scales the capacities in proportion to what replicas complete at the load at which
+// growth begins.
 func (g gauge) fastCarryMore(capacities []scaling.Capacity) []scaling.Capacity {
 	variants := scaling.ByKey(g.snap.Variants)
 	out := slices.Clone(capacities)
@@ -294,8 +289,8 @@ func (g gauge) fastCarryMore(capacities []scaling.Capacity) []scaling.Capacity {
 	return out
 }
 
-// inProportion is what replicas of the variants carry, in proportion to what they
-// complete at the point at which growth begins.
+// inProportion scales what replicas of the variants carry in proportion to what they complete at
+// the load at which growth begins.
 func (g gauge) inProportion(variants []scaling.Variant, carries func(int) float64) []float64 {
 	sizes := map[scaling.VariantKey]float64{}
 	for _, s := range g.samples {
@@ -309,9 +304,9 @@ func (g gauge) inProportion(variants []scaling.Variant, carries func(int) float6
 	return inProportion(variants, g.samples, holds, rates)
 }
 
-// measured returns the capacities with 0 for variants of which no replica reports:
-// what one of them carries is a guess, good enough to start one where more is
-// needed, and too little to move a fleet to it.
+// measured returns the capacities with 0 for variants without a replica that reports: their
+// capacity is a guess, good enough to start one replica where more are needed, and not to move a
+// fleet to them.
 func (g gauge) measured(capacities []scaling.Capacity) []scaling.Capacity {
 	reports := map[scaling.VariantKey]bool{}
 	for _, s := range g.samples {

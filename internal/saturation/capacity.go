@@ -6,15 +6,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// full stands for the utilization of a replica that has load where the policy
-// leaves no room for any; finite, because a record of it is JSON.
+// full is the utilization of a replica that has load where the policy leaves no room for any. It is
+// finite, because a record of it is JSON.
 const full = 1e6
 
-// capacities fills in the demand and the supply of the analysis. A replica
-// weighs as much as its KV cache does against the largest of the model, and 1
-// where sizes are unknown. Its utilization is its load over the point at which
-// growth begins (threshold - trigger), for the KV cache and for the queue; the
-// demand is the larger of the two sums of utilization x weight.
+// capacities fills in the demand and the supply of the analysis. The weight of a replica is its KV
+// cache relative to the largest of the model, and 1 where sizes are unknown. Its utilization is its
+// load over the load at which growth begins (threshold - trigger), for the KV cache and for the
+// queue; the demand is the larger of the two sums of utilization x weight.
 func capacities(a *scaling.Analysis, variants []scaling.Variant, samples []scaling.ReplicaSample, p Thresholds) {
 	weights := weigh(variants, samples)
 	a.Demand, a.Supply = balance(weights, samples, p, 1)
@@ -39,9 +38,8 @@ func capacities(a *scaling.Analysis, variants []scaling.Variant, samples []scali
 	}
 }
 
-// utilization is the load of a replica over the point at which growth begins, of
-// its KV cache and of its queue, over the window. A replica that is unsure has at
-// least the given load of both.
+// utilization returns the load of a replica over the load at which growth begins, of its KV cache
+// and of its queue, in the window. Both are at least least for an unsure replica.
 func (p Thresholds) utilization(s scaling.ReplicaSample, least float64) (kv, queue float64) {
 	kv = ratio(s.KVCacheUsage.Or(0), p.KVCacheThreshold-p.KVSpareTrigger)
 	queue = ratio(s.QueueLength.Or(0), p.QueueLengthThreshold-p.QueueSpareTrigger)
@@ -51,8 +49,8 @@ func (p Thresholds) utilization(s scaling.ReplicaSample, least float64) (kv, que
 	return kv, queue
 }
 
-// balance adds up the load and the weight of the replicas. A replica that is
-// unsure counts as loaded at least to the given part of its weight.
+// balance returns the sums of the load and of the weight of the replicas. The load of an unsure
+// replica is at least the part least of its weight.
 func balance(weights map[scaling.VariantKey]weight, samples []scaling.ReplicaSample, p Thresholds, least float64) (demand, supply float64) {
 	var kvDemand, queueDemand float64
 	for _, s := range samples {
@@ -65,8 +63,8 @@ func balance(weights map[scaling.VariantKey]weight, samples []scaling.ReplicaSam
 	return max(kvDemand, queueDemand), supply
 }
 
-// fitsWithIdle reports whether the load that is known would fit the model if
-// every replica that is Ready and silent were idle.
+// fitsWithIdle reports whether the known load would fit the model if every silent replica were
+// idle.
 func fitsWithIdle(variants []scaling.Variant, samples []scaling.ReplicaSample, p Thresholds) bool {
 	demand, supply := balance(weigh(variants, samples), samples, p, 0)
 	return demand <= supply
@@ -77,9 +75,8 @@ type weight struct {
 	source     string
 }
 
-// weigh returns the weight of a replica of each variant. Sizes are compared
-// only when every variant that has samples reports one: half a comparison would
-// favour the variant that is silent.
+// weigh returns the weight of a replica of each variant. Sizes are compared only when every variant
+// with samples reports one: half a comparison would favour the silent variant.
 func weigh(variants []scaling.Variant, samples []scaling.ReplicaSample) map[scaling.VariantKey]weight {
 	sizes := map[scaling.VariantKey]float64{}
 	largest, complete := 0.0, true

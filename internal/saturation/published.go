@@ -6,9 +6,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Published says whether the model of snap has too little spare capacity, enough,
-// or more than it needs, by the published rule: one replica more, or one less. The
-// Signal is Unknown when no replica reports.
+// Published says by the published rule whether the model of snap has too little spare capacity,
+// enough, or more than it needs: one replica more, or one less. The Signal is Unknown when no
+// replica reports.
 func Published(snap scaling.Snapshot, p Thresholds) scaling.Analysis {
 	samples := snap.Sorted()
 	peaks := loads(samples, peak)
@@ -24,7 +24,8 @@ func Published(snap scaling.Snapshot, p Thresholds) scaling.Analysis {
 	return a
 }
 
-// direction weighs the spare capacity against what is not known about it.
+// direction returns the signal for the spare capacity, and holds where unknown readings could
+// change it.
 func direction(snap scaling.Snapshot, samples []scaling.ReplicaSample, spare Spare, p Thresholds) (scaling.Signal, scaling.Reason, string) {
 	detail := fmt.Sprintf("%d of %d replicas are not saturated, with a mean spare of KV %.2f (grows below %.2f) and queue %.1f (grows below %.1f)",
 		spare.NonSaturated, spare.Replicas, spare.KV, p.KVSpareTrigger, spare.Queue, p.QueueSpareTrigger)
@@ -47,8 +48,7 @@ func direction(snap scaling.Snapshot, samples []scaling.ReplicaSample, spare Spa
 	return scaling.Shrink, scaling.ReasonSpareCapacity, detail
 }
 
-// doubtGrowth says why a shortage seen in the peaks is no reason to grow, or
-// returns "".
+// doubtGrowth says why a shortage in the peaks is no reason to grow, "" where it is one.
 func doubtGrowth(snap scaling.Snapshot, samples []scaling.ReplicaSample, p Thresholds) string {
 	if silent := silentPods(samples); len(silent) > 0 && fitsWithIdle(snap.Variants, samples, p) {
 		return fmt.Sprintf("the load would fit if %s, Ready and silent, is idle", names(silent))
@@ -61,8 +61,8 @@ func doubtGrowth(snap scaling.Snapshot, samples []scaling.ReplicaSample, p Thres
 	return ""
 }
 
-// loads lists the load of every sample for which read answers. A reading that
-// is not known counts as idle.
+// loads returns the load of every sample for which read returns true. An unknown reading counts as
+// idle.
 func loads(samples []scaling.ReplicaSample, read func(scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool)) []load {
 	out := make([]load, 0, len(samples))
 	for _, s := range samples {
@@ -73,18 +73,18 @@ func loads(samples []scaling.ReplicaSample, read func(scaling.ReplicaSample) (kv
 	return out
 }
 
-// peak reads a replica's load over the window.
+// peak returns the largest load of a replica in the window.
 func peak(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
 	return s.KVCacheUsage, s.QueueLength, s.Reports()
 }
 
-// certain reads a replica's load over the window where that is not doubtful.
+// certain returns the largest load of a replica in the window, and false where it is unsure.
 func certain(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
 	return s.KVCacheUsage, s.QueueLength, !unsure(s)
 }
 
-// latest reads a replica's load at its last scrape, or its peak where the
-// source has no latest value.
+// latest returns the load of a replica at its last scrape, or its peak where the source has no
+// latest value.
 func latest(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
 	kv, queue = s.KVCacheUsageNow, s.QueueLengthNow
 	if !kv.Known() {

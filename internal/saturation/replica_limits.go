@@ -2,10 +2,9 @@ package saturation
 
 import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 
-// ceilings are the limits of a replica beside its KV cache, where they are known.
-// A replica is full when its memory is, or its batch, or the time in which it
-// computes prompts and outputs: short answers to long prompts fill the last long
-// before the first.
+// ceilings returns the known limits of a replica beside its KV cache. A replica is full when its
+// memory is full, its batch, or the time in which it computes prompts and outputs: short answers to
+// long prompts fill the last long before the first.
 func (m meter) ceilings() []scaling.Ceiling {
 	var out []scaling.Ceiling
 	if running, known := m.running(m.snap.Load.ArrivalRate.Or(0)); known {
@@ -35,9 +34,9 @@ func (m meter) ceilings() []scaling.Ceiling {
 	return out
 }
 
-// batches are how many requests a replica of each variant computes together, in
-// proportion to what a full batch completes: the requests that are to be computed are
-// counted by how long they take now. 0 where it is not known.
+// batches returns the largest batch of a replica of each variant, in requests, in proportion to
+// what a full batch completes: the demand in running requests follows from the present ITL. 0 where
+// it is unknown.
 func (m meter) batches() []float64 {
 	var batches, rates []float64
 	for _, v := range m.variants {
@@ -47,8 +46,8 @@ func (m meter) batches() []float64 {
 	return inProportion(m.variants, m.samples, batches, rates)
 }
 
-// throughput is how many requests/s a full batch completes, by the profile; 0
-// where that is not known.
+// throughput returns the requests/s that a full batch completes by the profile; 0 where that is
+// unknown.
 func throughput(v scaling.Variant, input, output float64) float64 {
 	n := float64(v.MaxBatch())
 	if !v.Profile.Usable() || n <= 0 {
@@ -57,8 +56,8 @@ func throughput(v scaling.Variant, input, output float64) float64 {
 	return rate(v.Profile, n, input, output)
 }
 
-// rate is how many requests/s a replica completes that computes n together; 0 where the
-// profile says that they take no time.
+// rate returns the requests/s that a replica with a batch of n completes; 0 where the requests take
+// no time by the profile.
 func rate(p scaling.Profile, n, input, output float64) float64 {
 	total := p.Gamma + p.Delta*input*n + max(0, output-1)*(p.Alpha+p.Beta*n)
 	if total <= 0 {

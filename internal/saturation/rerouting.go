@@ -7,8 +7,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// room says which variants have a replica without a queue that stands: requests that
-// wait in others of the same variant are a matter of routing.
+// room returns the variants with a replica that has no lasting queue, or does not report: requests
+// that wait in other replicas of the same variant are a matter of routing.
 func (g gauge) room() map[scaling.VariantKey]bool {
 	room := map[scaling.VariantKey]bool{}
 	for _, s := range g.samples {
@@ -19,9 +19,9 @@ func (g gauge) room() map[scaling.VariantKey]bool {
 	return room
 }
 
-// drowning lists the variants, sorted, in every replica of which a queue stands while
-// others of the model have room, and that can grow: requests are shared out by another
-// measure than room, and perhaps by variant, so that more of the others would not help.
+// drowning returns the variants, sorted, that can grow and have a lasting queue in every replica,
+// while other variants have room: the gateway does not share requests by room, but perhaps by
+// variant, so that more replicas of the others would not help.
 func (g gauge) drowning() (out []scaling.VariantKey) {
 	room := g.room()
 	for _, v := range scaling.ByKey(g.snap.Variants) {
@@ -33,8 +33,8 @@ func (g gauge) drowning() (out []scaling.VariantKey) {
 	return out
 }
 
-// relief is what the drowning variants need, each for itself: to complete what they do
-// now and what clears their queues.
+// relief returns a ceiling for each drowning variant: what it completes now and what clears its
+// queues.
 func (g gauge) relief(drowning []scaling.VariantKey, interval time.Duration) (out []scaling.Ceiling) {
 	takes := g.takes()
 	for _, key := range drowning {

@@ -92,8 +92,8 @@ func (s Spare) short(p Thresholds) (bool, string) {
 	return false, ""
 }
 
-// leastToShrink is the number of non-saturated replicas below which none is
-// given up: the load of the last one would have nowhere to go.
+// leastToShrink is the least number of non-saturated replicas for a reduction: the load of the last
+// one would have nowhere to go.
 const leastToShrink = 2
 
 // allowsOneLess simulates the removal of one non-saturated replica and reports

@@ -7,12 +7,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// inProportion returns what replicas of the variants of snap hold in proportion to the
-// requests/s that they complete when they hold it, such that the replicas that report
-// hold together what they held before: a request that is computed twice as fast is held
-// for half as long, so that of replicas that are equally full the faster one carries more
-// than what it holds tells. Where a rate is not known of a variant that reports, what is
-// held is all that is known.
+// inProportion scales what replicas of the variants hold in proportion to the requests/s that they
+// complete while they hold it. The replicas that report hold the same sum as before. A request that
+// is computed twice as fast is held for half as long: of equally full replicas the faster one
+// carries more than its share of the held requests. Where the rate of a variant that reports is
+// unknown, inProportion returns holds.
 func inProportion(variants []scaling.Variant, samples []scaling.ReplicaSample, holds, rates []float64) []float64 {
 	reports := map[scaling.VariantKey]float64{}
 	for _, s := range samples {
@@ -40,8 +39,8 @@ func inProportion(variants []scaling.Variant, samples []scaling.ReplicaSample, h
 	return out
 }
 
-// completes is how many requests/s a replica of v completes that holds so many tokens of
-// the requests of a load, by its profile; 0 where that is not known.
+// completes returns the requests/s that a replica of v completes by its profile while it holds so
+// many tokens of requests of l; 0 where that is unknown.
 func completes(v scaling.Variant, l scaling.Load, tokens float64) float64 {
 	input, output := l.InputTokens.Or(0), l.OutputTokens.Or(0)
 	if tokens <= 0 || output <= 0 || !v.Profile.Usable() {

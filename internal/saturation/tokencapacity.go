@@ -10,21 +10,22 @@ import (
 )
 
 const (
-	// fullAtMost is how many observations of full replicas are kept, published.
+	// fullAtMost is the largest number of observations of full replicas that are kept, as
+	// published.
 	fullAtMost = 10
-	// forgetFull is after how long an observation of a full replica is forgotten: a
-	// few hours, in which what users ask for changes. Published: 24 hours after the
-	// last replica, so that one which serves never unlearns.
+	// forgetFull is the age at which an observation of a full replica is forgotten: a few hours, in
+	// which the requests of users change. Published: 24 hours after the last replica, so that a
+	// serving variant never forgets.
 	forgetFull = 4 * time.Hour
-	// forgetSize is after how long without any replica its capacity is forgotten,
+	// forgetSize is the time without any replica after which its capacity is forgotten, as
 	// published: after a week the engine may be another.
 	forgetSize = 7 * 24 * time.Hour
-	// explains is the part of a limit from which on it explains a queue.
+	// explains is the part of a limit from which on the limit explains a queue.
 	explains = 0.9
 )
 
-// capacities returns what one replica of each variant holds, in the order of the
-// variants, and fills in what is to be remembered.
+// capacities returns the capacity of one replica of each variant, in the order of the variants, and
+// fills in what to remember.
 func (m meter) capacities(past scaling.History, remember map[scaling.VariantKey]scaling.TokenCapacity) []scaling.Capacity {
 	out := make([]scaling.Capacity, 0, len(m.variants))
 	for _, v := range m.variants {
@@ -41,7 +42,7 @@ func (m meter) capacities(past scaling.History, remember map[scaling.VariantKey]
 	return out
 }
 
-// forget drops what is too old to be trusted.
+// forget removes what is too old.
 func (m meter) forget(known scaling.TokenCapacity) scaling.TokenCapacity {
 	if m.snap.At.Sub(known.At) > forgetSize {
 		return scaling.TokenCapacity{}
@@ -62,9 +63,9 @@ func (m meter) forget(known scaling.TokenCapacity) scaling.TokenCapacity {
 	return known
 }
 
-// capacity is the median over the replicas of v of what each holds: the part of
-// its KV cache that the policy allows, or what its compute does, whichever is
-// less. Without replicas it is what was last seen.
+// capacity returns the median capacity of the replicas of v, each the lesser of the part of its KV
+// cache that the policy allows and of what its compute holds. Where no replica reports the size of
+// its cache, it is the capacity last seen.
 func (m meter) capacity(v scaling.Variant, known scaling.TokenCapacity) (scaling.Capacity, scaling.TokenCapacity) {
 	var sizes, full []float64
 	for _, s := range m.samples {
@@ -98,10 +99,9 @@ func (m meter) capacity(v scaling.Variant, known scaling.TokenCapacity) (scaling
 	return c, known
 }
 
-// whenFull returns what a replica holds while its queue is full: more requests do
-// not get in, so that it holds no more. Replicas that were just started fill up
-// first and say nothing, and neither do those of which the queue has another cause:
-// a long prompt that is prefilled, an engine that halts.
+// whenFull returns the tokens in a replica whose queue is full: it holds no more, since further
+// requests do not get in. It returns false for replicas that are still filling up after their
+// start, and for queues with another cause, as a long prompt in prefill or an engine that halts.
 func (m meter) whenFull(v scaling.Variant, s scaling.ReplicaSample) (float64, bool) {
 	kv, queue, ok := latest(s)
 	young := !v.Replicas.NewestReady.IsZero() && m.snap.At.Sub(v.Replicas.NewestReady) < m.snap.Window
@@ -116,16 +116,16 @@ func (m meter) whenFull(v scaling.Variant, s scaling.ReplicaSample) (float64, bo
 	return tokens, tokens > 0
 }
 
-// compute is how many tokens are in the KV cache when the compute of a replica is
-// full: the mean of what was seen, else what the arguments of its engine imply,
-// else no limit. Each step computes one token of every request in the batch, and
-// the prompts of those that take the place of the ones that end:
+// compute returns the tokens in the KV cache when the compute of a replica is full, and in words
+// the source: the mean of what was seen, else what the arguments of its engine imply, else no
+// limit. Each step computes one token of every request in the batch, and the prompts of the
+// requests that take the place of those that end:
 //
 //	n (input / output) + n = tokens of a step,  n <= requests of a batch
 //
-// A prompt longer than a step is computed in several, so that n is 1 at least. Of a prefill replica
-// the steps say nothing, as its answers end with their first token: where its profile says how fast
-// it is, that counts alone.
+// A prompt longer than a step is computed in several, so that n is at least 1. The arguments say
+// nothing of a prefill replica, whose answers end with their first token: its profile counts alone,
+// if it has one.
 func (m meter) compute(v scaling.Variant, known scaling.TokenCapacity) (float64, string) {
 	for _, f := range known.Full {
 		if f.Length == m.length() {
@@ -144,8 +144,8 @@ func (m meter) compute(v scaling.Variant, known scaling.TokenCapacity) (float64,
 	return math.Floor(n * (input + output/2)), "the tokens of a step and the requests of a batch"
 }
 
-// borrowed is the capacity of a variant that was never seen: that of another with
-// as many accelerators of the same type and the same engine arguments.
+// borrowed returns the capacity of a variant that was never seen: that of another with the same
+// accelerator type and count and the same limits of the engine.
 func (m meter) borrowed(i int, capacities []scaling.Capacity) scaling.Capacity {
 	v, c := m.variants[i], capacities[i]
 	for j, other := range m.variants {
@@ -159,7 +159,7 @@ func (m meter) borrowed(i int, capacities []scaling.Capacity) scaling.Capacity {
 	return c
 }
 
-// fastHoldMore returns the capacities in proportion to what full replicas complete.
+// fastHoldMore scales the capacities in proportion to what full replicas complete.
 func (m meter) fastHoldMore(capacities []scaling.Capacity) []scaling.Capacity {
 	var holds, rates []float64
 	for i, c := range capacities {
@@ -176,7 +176,7 @@ func (m meter) fastHoldMore(capacities []scaling.Capacity) []scaling.Capacity {
 	return out
 }
 
-// length is the class of the output lengths, as published.
+// length returns the class of the output length, as published.
 func (m meter) length() string {
 	switch output := m.snap.Load.OutputTokens.Or(0); {
 	case output < 100:
@@ -187,8 +187,7 @@ func (m meter) length() string {
 	return "long"
 }
 
-// observed returns the observations with one more. The given ones stay as they
-// are.
+// observed returns the observations with one more. It does not change full.
 func observed(full []scaling.FullAt, length string, seen scaling.Held) []scaling.FullAt {
 	out := slices.Clone(full)
 	i, found := slices.BinarySearchFunc(out, length, func(f scaling.FullAt, l string) int {
@@ -208,7 +207,7 @@ func observed(full []scaling.FullAt, length string, seen scaling.Held) []scaling
 	return out
 }
 
-// median is the middle value, or the whole part of the mean of the two.
+// median returns the middle value, or the mean of the two middle ones, rounded down.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

@@ -12,17 +12,16 @@ import (
 // TokensName is the name of the token capacity analyzer in an Analysis.
 const TokensName = "tokens"
 
-// TokenView is the token capacity analysis of one model, and what is to be
-// remembered of its variants for the next.
+// TokenView is the token capacity analysis of one model, and what to remember of its variants for
+// the next analysis.
 type TokenView struct {
 	Analysis scaling.Analysis
 	Capacity map[scaling.VariantKey]scaling.TokenCapacity
 }
 
-// Tokens says how many tokens the requests of a model need in KV caches, and how
-// many a replica of each variant holds. past is what was remembered of the
-// variants, interval the time until the next cycle. The Signal is Unknown where no
-// replica reports the size of its cache, and nothing of that is remembered.
+// Tokens says how many tokens the requests of a model need in KV caches, and how many a replica of
+// each variant holds. past is what was remembered of the variants, interval the time until the next
+// cycle. The Signal is Unknown where no replica reports the size and the usage of its cache.
 func Tokens(snap scaling.Snapshot, p TokenThresholds, past scaling.History, interval time.Duration) TokenView {
 	m := meter{snap: snap, policy: p, interval: interval, variants: scaling.ByKey(snap.Variants), samples: snap.Sorted()}
 	view := TokenView{Capacity: map[scaling.VariantKey]scaling.TokenCapacity{}}
@@ -31,7 +30,7 @@ func Tokens(snap scaling.Snapshot, p TokenThresholds, past scaling.History, inte
 	return view
 }
 
-// meter reads tokens off one Snapshot.
+// meter computes tokens from one Snapshot.
 type meter struct {
 	snap     scaling.Snapshot
 	policy   TokenThresholds
@@ -81,8 +80,7 @@ func (m meter) analyze(capacities []scaling.Capacity) scaling.Analysis {
 	return a
 }
 
-// unseen is by how many tokens the demand is larger if every replica that is unsure
-// is full.
+// unseen returns by how many tokens the demand is larger if every unsure replica is full.
 func (m meter) unseen(capacities []scaling.Capacity) float64 {
 	per, tokens := map[scaling.VariantKey]float64{}, 0.0
 	for _, c := range capacities {
@@ -96,8 +94,8 @@ func (m meter) unseen(capacities []scaling.Capacity) float64 {
 	return tokens
 }
 
-// direction weighs the demand against what there is and what was ordered. full is
-// the demand if every replica that is unsure is full.
+// direction compares the demand with the supply and the anticipated supply. full is the demand if
+// every unsure replica is full.
 func (m meter) direction(a scaling.Analysis, need, full float64) (scaling.Signal, scaling.Reason, string) {
 	detail := fmt.Sprintf("%.0f tokens of KV cache are needed; the Ready replicas have %.0f%s, of which %.0f %% may be used",
 		need, a.Supply, a.OnTheWay("%.0f"), 100*m.policy.ScaleUpThreshold)
@@ -113,18 +111,17 @@ func (m meter) direction(a scaling.Analysis, need, full float64) (scaling.Signal
 	return scaling.Shrink, scaling.ReasonSpareCapacity, detail
 }
 
-// demand is the number of tokens that the requests need.
+// demand returns the number of tokens that the requests need.
 //
-// What waits is charged with its input tokens, as published, and what waits at
-// the gateway with its output too. A queue that builds up while replicas are too
-// few says how long that has lasted rather than how many are missing, so that it
-// counts only as far as arrivals bear it out: by Little's law
+// A waiting request counts with its input tokens, as published, and at the gateway with its output
+// tokens too. The length of a queue shows for how long replicas were too few, not how many are
+// missing. So it counts only as far as arrivals bear it out, by Little's law
 //
 //	resident = rate x output tokens x ITL x (input + output / 2)
 //
-// where the rate is what arrives, or what works the backlog off (scaling.Queue), and
-// for one replica on top. Where arrivals are not known, it counts
-// for as many tokens as the Ready replicas hold.
+// and for one replica more. The rate is that of arrivals, or the one that works the backlog off
+// (scaling.Queue). Where arrivals are unknown, it counts for at most what the Ready replicas hold
+// at ScaleUpThreshold.
 func (m meter) demand(capacities []scaling.Capacity) float64 {
 	held, waiting, largest, supply := 0.0, m.gateway(), 0.0, 0.0
 	for _, s := range m.samples {
@@ -143,9 +140,9 @@ func (m meter) demand(capacities []scaling.Capacity) float64 {
 	return held + min(waiting, m.policy.ScaleUpThreshold*supply)
 }
 
-// silent is how many tokens the Ready replicas hold that report nothing, while more
-// requests wait than there are replicas: as many as the others of their variant in the
-// mean. Without a queue, and while a replica is new, nothing is said of them.
+// silent returns the tokens assumed in Ready replicas that report no KV cache usage, while more
+// requests wait than there are replicas: the mean of the others of their variant. It returns 0
+// without such a queue, and while a replica is new.
 func (m meter) silent() float64 {
 	waiting := m.snap.Load.GatewayQueue.Or(0)
 	type sum struct{ held, report, silent float64 }
@@ -173,16 +170,16 @@ func (m meter) silent() float64 {
 	return tokens
 }
 
-// resident is how many tokens are in KV caches while replicas keep up with what
-// arrives; false where that is not known.
+// resident returns the tokens in KV caches while replicas keep up with the rate; false where that
+// is unknown.
 func (m meter) resident() (float64, bool) {
 	running, ok := m.running(m.rate())
 	l := m.snap.Load
 	return running * (l.InputTokens.Or(0) + l.OutputTokens.Or(0)/2), ok
 }
 
-// rate is how many requests/s replicas are sized for: what arrives, and what works off
-// what waits, where it is known what replicas complete.
+// rate returns the requests/s to size replicas for: the arrival rate, or the rate that works the
+// backlog off where the completion rate is known.
 func (m meter) rate() float64 {
 	l := m.snap.Load
 	running, waiting, ready, ordered := 0.0, l.GatewayQueue.Or(0), scaling.Replicas(0), scaling.Replicas(0)
@@ -204,8 +201,8 @@ func (m meter) rate() float64 {
 	}.Rate()
 }
 
-// running is how many requests are computed together while replicas keep up with so
-// many requests/s, by Little's law; false where that is not known.
+// running returns the number of requests computed together while replicas keep up with so many
+// requests/s, by Little's law; false where that is unknown.
 func (m meter) running(rate float64) (float64, bool) {
 	l := m.snap.Load
 	if !l.ArrivalRate.Known() || !l.InputTokens.Known() || !l.OutputTokens.Known() || !l.ITL.Known() {
@@ -214,21 +211,20 @@ func (m meter) running(rate float64) (float64, bool) {
 	return rate * l.OutputTokens.Value * l.ITL.Value / 1000, true
 }
 
-// gateway is what the requests held before any replica will need.
+// gateway returns the tokens that the requests in the gateway queue will need.
 func (m meter) gateway() float64 {
 	l := m.snap.Load
 	return l.GatewayQueue.Or(0) * (l.InputTokens.Or(0)*(1-min(1, l.PrefixHits.Or(0))) + l.OutputTokens.Or(0))
 }
 
-// held is the number of tokens in a replica's KV cache.
+// held returns the number of tokens in the KV cache of a replica.
 func (m meter) held(s scaling.ReplicaSample) float64 {
 	usage, _, _ := m.read(s)
 	return math.Round(min(1, usage.Or(0)) * size(s))
 }
 
-// read returns a replica's load over the window; at its last scrape where the
-// fleet is younger than the window, since a peak of before tells of fewer
-// replicas.
+// read returns the peak of a replica in the window, or its load at the last scrape where a replica
+// became Ready within the window, since earlier peaks are of a smaller fleet.
 func (m meter) read(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
 	if younger(m.snap) {
 		return latest(s)
@@ -236,5 +232,5 @@ func (m meter) read(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool
 	return peak(s)
 }
 
-// size is the size of a replica's KV cache in tokens, 0 where it is not known.
+// size returns the size of the KV cache of a replica in tokens, 0 where it is unknown.
 func size(s scaling.ReplicaSample) float64 { return s.KVCapacity.Or(0) }

@@ -3,15 +3,14 @@ package saturation
 // TokenThresholds holds the thresholds of the token capacity analysis. The zero
 // value is not usable; see DefaultTokens.
 type TokenThresholds struct {
-	// KVCacheThreshold is the part of a replica's KV cache that is used at most, a
-	// ratio in (0, 1].
+	// KVCacheThreshold is the largest used part of the KV cache of a replica, a ratio in (0, 1].
 	KVCacheThreshold float64 `json:"kvCacheThreshold"`
-	// QueueLengthThreshold is the queue with which a replica counts as full,
-	// whatever it holds, in requests, >= 1.
+	// QueueLengthThreshold is the queue length from which on a replica counts as full, whatever it
+	// holds, in requests, >= 1.
 	QueueLengthThreshold float64 `json:"queueLengthThreshold"`
-	// ScaleUpThreshold and ScaleDownBoundary are the utilizations above which the
-	// model grows, and up to which the replicas that stay after a reduction are
-	// filled: ratios in (0, 1], the first the larger.
+	// ScaleUpThreshold is the utilization above which the model grows. ScaleDownBoundary is the
+	// largest utilization of the replicas that stay after a reduction. Both are ratios in (0, 1],
+	// the first the larger one.
 	ScaleUpThreshold  float64 `json:"scaleUpThreshold"`
 	ScaleDownBoundary float64 `json:"scaleDownBoundary"`
 }

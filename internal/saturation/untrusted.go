@@ -10,13 +10,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// unsure reports whether a replica counts as full when others could go: it says
-// nothing of its load, or what it said is not current.
+// unsure reports whether a replica counts as full for a reduction: a reading of its load is not
+// Fresh.
 func unsure(s scaling.ReplicaSample) bool {
 	return s.KVCacheUsage.State != scaling.Fresh || s.QueueLength.State != scaling.Fresh
 }
 
-// doubtful lists the pods that are unsure, in the order of the samples.
+// doubtful returns the pods that are unsure, in the order of the samples.
 func doubtful(samples []scaling.ReplicaSample) []string {
 	var pods []string
 	for _, s := range samples {
@@ -27,12 +27,12 @@ func doubtful(samples []scaling.ReplicaSample) []string {
 	return pods
 }
 
-// countedAsFull says why doubtful pods keep others from going.
+// countedAsFull says why doubtful pods prevent a reduction.
 func countedAsFull(pods []string) string {
 	return fmt.Sprintf("the load would not fit if %s, without fresh readings, is full", names(pods))
 }
 
-// silentPods lists the Ready pods that report nothing, sorted.
+// silentPods returns the Ready pods that report nothing, sorted.
 func silentPods(samples []scaling.ReplicaSample) []string {
 	var pods []string
 	for _, s := range samples {
@@ -44,7 +44,7 @@ func silentPods(samples []scaling.ReplicaSample) []string {
 	return pods
 }
 
-// silence says why nothing is known.
+// silence says why no load is known.
 func silence(snap scaling.Snapshot, pods scaling.Replicas) string {
 	switch {
 	case snap.Fault != "":
@@ -55,7 +55,7 @@ func silence(snap scaling.Snapshot, pods scaling.Replicas) string {
 	return fmt.Sprintf("none of %s reports", pods.Text())
 }
 
-// namedAtMost is how many pods a sentence names.
+// namedAtMost is the largest number of pods that a sentence names.
 const namedAtMost = 3
 
 // names joins pod names.
@@ -63,8 +63,8 @@ func names(pods []string) string {
 	return scaling.FirstOf(pods, namedAtMost, func(pod string) string { return pod })
 }
 
-// stuck says which pods hold requests and do nothing, as the end of a sentence;
-// "" where none does.
+// stuck returns the end of a sentence that names the pods which hold requests and make no progress,
+// "" where there are none.
 func stuck(snap scaling.Snapshot, samples []scaling.ReplicaSample) string {
 	var clauses []string
 	for _, s := range samples {
@@ -90,8 +90,8 @@ func newestReady(variants []scaling.Variant) time.Time {
 	return newest
 }
 
-// younger reports whether a replica became Ready within the window: peaks over it
-// tell of fewer replicas.
+// younger reports whether a replica became Ready within the window: its peaks are then of a smaller
+// fleet.
 func younger(snap scaling.Snapshot) bool {
 	newest := newestReady(snap.Variants)
 	return !newest.IsZero() && snap.At.Sub(newest) < snap.Window

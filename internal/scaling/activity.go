@@ -9,21 +9,22 @@ import (
 // idle.
 type Life string
 
-// The lives.
+// The values of a Life.
 const (
 	LifeUnknown Life = ""
 	LifeIdle    Life = "idle"   // no request runs, waits, is queued or has arrived, and each of these is known
 	LifeActive  Life = "active" // some reading shows a request
 )
 
-// Recent is how many requests a model had before a Snapshot: by the fetches before it, and by the
-// history that the source of metrics returned for the time before those. Its zero value is unknown.
+// Recent counts the requests of a model before a Snapshot, from earlier fetches and from the
+// history of the metrics source before those. The zero value is unknown.
 type Recent struct {
 	// Requests counts the requests that began, ended or received a token between Since and Until.
 	Requests Reading `json:"requests"`
-	// Since is from when on every replica has samples without a gap that could hide a request.
+	// Since is the time after which every replica has samples without a gap that could hide a
+	// request.
 	Since time.Time `json:"since,omitzero"`
-	// Until is the time of the last scrape that counts. Zero stands for the scrapes behind the
+	// Until is the time of the last scrape that counts; zero stands for the scrapes of the
 	// Snapshot.
 	Until time.Time `json:"until,omitzero"`
 }
@@ -59,20 +60,20 @@ func (a Activity) IdleFor() time.Duration {
 
 // The span of the query for the time before the looks.
 const (
-	// recallMargin is added to the span: the scrapes behind a look are older than the look, and
-	// an answer may come from a cache.
+	// recallMargin is added to the span: the scrapes of a look are older than the look, and an
+	// answer may come from a cache.
 	recallMargin = 2 * time.Minute
-	// recallLongest bounds the span, since the work of a store grows with it. A longer idle time
-	// is remembered while it lasts.
+	// recallLongest limits the span, since the work of a store grows with it. While a longer idle
+	// time lasts, Activity remembers it.
 	recallLongest = 24 * time.Hour
-	// recalled is the idle time from which its beginning counts as known: the source answers
+	// recalled is the idle time above which its beginning counts as known: the source answers
 	// before looks alone add up to it.
 	recalled = 5 * time.Minute
 )
 
-// Recall returns over which span before now to query a source for Load.Recent, given the retention
-// period: the whole period while the beginning of the idle time is unknown, else the time that the
-// next look may not cover. It is 0 where the answer would change nothing, since a request was seen
+// Recall returns the span before now to query a source for, to fill Load.Recent. While the
+// beginning of the idle time is unknown, it is the retention period, else the time that the next
+// look may not cover. It is 0 where the answer would change nothing, because a request was seen
 // within the period.
 func (a Activity) Recall(now time.Time, retention time.Duration) time.Duration {
 	switch {
@@ -85,7 +86,7 @@ func (a Activity) Recall(now time.Time, retention time.Duration) time.Duration {
 	return min(retention, recallLongest) + recallMargin
 }
 
-// Then returns a after a look at the model. s must not be older than the last look.
+// Then returns a updated by a look at the model. s must not be older than the last look.
 func (a Activity) Then(s Snapshot) Activity {
 	a.At = s.At
 	a.Life, a.Detail = s.life()
@@ -106,8 +107,8 @@ func (a Activity) Then(s Snapshot) Activity {
 	return a
 }
 
-// With returns a with what a source answered about the time before the last look. If that look
-// found the model idle, the idle time begins as much earlier.
+// With returns a with the idle time extended back by r, the answer of a source about the time
+// before the last look. It changes a only if that look found the model idle.
 func (a Activity) With(r Recent) Activity {
 	if a.Life == LifeIdle && !a.IdleSince.IsZero() {
 		known := interval{a.IdleSince, a.Until}
@@ -119,9 +120,9 @@ func (a Activity) With(r Recent) Activity {
 // interval is a time for which the readings are known.
 type interval struct{ from, until time.Time }
 
-// joined returns i, extended back to the beginning of those intervals that reach it without a gap.
+// joined returns i, extended back to the earliest interval of known that reaches it without a gap.
 func (i interval) joined(known ...interval) interval {
-	for range known { // each may reach to it through the others
+	for range known { // each may reach i through the others
 		for _, k := range known {
 			if !k.from.IsZero() && k.from.Before(i.from) && !k.until.Before(i.from) {
 				i.from = k.from
@@ -131,7 +132,7 @@ func (i interval) joined(known ...interval) interval {
 	return i
 }
 
-// idle returns the time in which r shows no request. look is that of the Snapshot.
+// idle returns the time in which r shows no request. look is the interval of the Snapshot.
 func (r Recent) idle(look interval) interval {
 	if r.Requests.State != Fresh || r.Requests.Value != 0 {
 		return interval{}
@@ -142,8 +143,7 @@ func (r Recent) idle(look interval) interval {
 	return interval{r.Since, r.Until}
 }
 
-// life returns whether the snapshot shows a request, with the reading that shows it, or the reading
-// that is missing.
+// life returns whether the snapshot shows a request, and the reading that shows it or is missing.
 func (s Snapshot) life() (Life, string) {
 	if sign := s.sign(); sign != "" {
 		return LifeActive, sign
@@ -189,8 +189,8 @@ func short(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// gap returns which reading is missing to know that a model without a sign of life is idle, "" if
-// none is.
+// gap returns the missing reading without which a model with no sign of life is not known to be
+// idle; "" if none is missing.
 func (s Snapshot) gap() string {
 	if s.Fault != "" {
 		return "no metrics: " + s.Fault
@@ -226,8 +226,8 @@ func (s Snapshot) gap() string {
 	return ""
 }
 
-// windowScrapes is how many scrapes a window spans. A rate does not contain what was counted before
-// the first scrape of its window, so the first part of a window is not covered.
+// windowScrapes is the number of scrapes in a window. A rate does not contain requests from before
+// the first scrape in its window, so the first part of a window is not covered.
 const windowScrapes = 4
 
 // covered returns the time that the readings cover: from the first scrape in the window to the

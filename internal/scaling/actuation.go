@@ -5,26 +5,25 @@ import (
 	"slices"
 )
 
-// Actuation is how the decision on a variant is carried out, as its object asks.
-// The zero value asks for nothing, which is ActuationMetrics.
+// Actuation says how the decision on a variant is carried out, as its object asks. The zero value
+// asks for nothing and stands for ActuationMetrics.
 type Actuation string
 
-// The ways.
+// The values of an Actuation.
 const (
-	// ActuationMetrics: by the scaler that reads the published decision. This process sets no
-	// replicas.
+	// ActuationMetrics: a scaler reads the published decision. This process sets no replicas.
 	ActuationMetrics Actuation = "metrics"
-	// ActuationZero: the same, but from and to zero by this process.
+	// ActuationZero: the same, except that this process scales from and to zero.
 	ActuationZero Actuation = "zero"
-	// ActuationScale: by this process alone.
+	// ActuationScale: this process alone sets the replicas.
 	ActuationScale Actuation = "scale"
-	// ActuationAdvisory: not at all. The decision is advice, and another scaler goes on. See
-	// Variant.Advisory, which every variant of the model has then.
+	// ActuationAdvisory: the decision is advice and is not carried out; another scaler goes on. It
+	// makes every variant of the model advisory; see Variant.Advisory.
 	ActuationAdvisory Actuation = "advisory"
 )
 
-// ActuationOf returns what the value of an annotation asks for: nothing by "", and
-// nothing and false by a value that has no meaning.
+// ActuationOf returns the Actuation that the value of an annotation names. "" is valid and asks for
+// nothing; an unknown value returns "" and false.
 func ActuationOf(value string) (a Actuation, valid bool) {
 	switch a := Actuation(value); a {
 	case ActuationMetrics, ActuationZero, ActuationScale, ActuationAdvisory:
@@ -34,9 +33,9 @@ func ActuationOf(value string) (a Actuation, valid bool) {
 	}
 }
 
-// InForce returns how a decision is carried out, given who else sets the replicas
-// of the target: two that both set them undo each other's work, so what asks for
-// ActuationScale beside another has ActuationMetrics.
+// InForce returns how the decision is carried out beside the other scalers of the target. Two that
+// set replicas would undo each other's work, so ActuationScale beside another scaler becomes
+// ActuationMetrics.
 func (s Scalers) InForce() Actuation {
 	if s.Own == ActuationScale && s.Known && len(s.List) > 0 {
 		return ActuationMetrics
@@ -44,35 +43,34 @@ func (s Scalers) InForce() Actuation {
 	return cmp.Or(s.Own, ActuationMetrics)
 }
 
-// Turn says whose turn it is to bring a target to the replicas decided on. The
-// zero value is that there is nothing to do.
+// Turn says who sets the target to the replicas decided on. The zero value: there is nothing to do.
 type Turn string
 
-// The turns.
+// The values of a Turn.
 const (
 	TurnNone Turn = ""
 	// TurnOwn: this process sets the replicas.
 	TurnOwn Turn = "own"
-	// TurnScaler: another does, if there is one.
+	// TurnScaler: another scaler does, if there is one.
 	TurnScaler Turn = "scaler"
-	// TurnUnknown: it may be this process's, but who else sets the replicas is not
-	// known, so nothing is set.
+	// TurnUnknown: the other scalers are unknown, so this process sets nothing, although it may
+	// have to.
 	TurnUnknown Turn = "unknown"
 )
 
-// Turn returns whose turn it is while a target asks for current replicas and
-// desired are decided on, and with TurnOwn the replicas to set.
+// Turn returns who changes a target from current to desired replicas. With TurnOwn it also returns
+// the replicas to set, at most the least maximum of the other scalers.
 //
 //	in force   the change             turn
+//	any        none                   none
 //	metrics    any                    scaler
 //	zero       neither from nor to 0  scaler
-//	           from or to 0           scaler, if that does it by itself; else own
+//	           from or to 0           scaler, if it does that by itself; else own
 //	scale      any                    own
 //	advisory   any                    none
 //
-// Of what is not known, only the first replicas are started: nothing that may
-// scale the target goes further down from zero. They are never more than another
-// scaler would leave.
+// While the other scalers are unknown, this process only starts a target that is at zero, because
+// no scaler can reduce that one further; else own becomes unknown.
 func (s Scalers) Turn(current, desired Replicas) (turn Turn, replicas Replicas) {
 	mode := s.InForce()
 	starts, ends := current == 0 && desired > 0, current > 0 && desired == 0
@@ -92,12 +90,11 @@ func (s Scalers) Turn(current, desired Replicas) (turn Turn, replicas Replicas) 
 	return TurnOwn, desired
 }
 
-// crossesZero reports whether a scaler itself takes the target from current
-// replicas to zero or back. A ScaledObject with a minimum takes it back at once
-// whenever it is at zero, one without goes there and comes back by its trigger. A
-// HorizontalPodAutoscaler does so where its minimum is zero, which HPAZero says the
-// cluster takes or not; but it comes back only from where it went itself, and says so
-// (kubernetes.io/enhancements KEP-2021).
+// crossesZero reports whether a scaler takes the target from current replicas to zero or back by
+// itself. A ScaledObject with a minimum leaves zero at once; one without goes to zero and comes
+// back by its trigger. A HorizontalPodAutoscaler does so where its minimum is zero, which the
+// cluster allows or not (HPAZero). But it comes back only if it went to zero itself, and its status
+// says so (kubernetes.io/enhancements KEP-2021).
 func (s Scaler) crossesZero(current Replicas) bool {
 	if s.Kind == KindScaledObject {
 		return true
@@ -105,8 +102,7 @@ func (s Scaler) crossesZero(current Replicas) bool {
 	return s.Bounds.Min == 0 && (current > 0 || !s.AtZero)
 }
 
-// AtZeroBy returns the scaler that takes the target to zero and back by itself, and
-// false where none does.
+// AtZeroBy returns the scaler that takes the target to zero and back by itself, and false for none.
 func (s Scalers) AtZeroBy() (Scaler, bool) {
 	for _, o := range s.List {
 		if o.crossesZero(1) {

@@ -2,18 +2,17 @@ package scaling
 
 import "time"
 
-// Unpublished reports whether no scaler may read the decision on v.
+// Unpublished reports whether the decision on v is kept from scalers.
 func (v Variant) Unpublished() bool { return v.Withheld || v.Advisory }
 
 // Advisory reports whether decisions on the model are advice.
 func (s Snapshot) Advisory() bool { return len(s.Variants) > 0 && s.Variants[0].Advisory }
 
-// Advise marks the variants of the models that are asked for advice only: of every model where all
-// is true, else of those of which a variant asks for ActuationAdvisory, which asks reports. Their
-// reductions need no approval. It changes the given slice.
+// Advise marks every variant of an advisory model in the given slice: of all models if all is true,
+// else of each model of which asks reports true for a variant. Their reductions need no approval.
 //
-// A model is decided on as a whole, so that one advisory variant beside one that is scaled would
-// get advice for a fleet that does not exist. So a model is advisory where one of its variants is.
+// A model is decided on as a whole. Advice for one variant beside scaled ones would be for a fleet
+// that does not exist, so one advisory variant makes its model advisory.
 func Advise(variants []Variant, all bool, asks func(VariantKey) bool) {
 	models := map[ModelKey]bool{}
 	for _, v := range variants {
@@ -28,10 +27,10 @@ func Advise(variants []Variant, all bool, asks func(VariantKey) bool) {
 	}
 }
 
-// Advised returns p of a variant whose decisions are advice, with what another scaler last set in the
-// place of the last decision: the next decision is computed from what runs, and the first one that
-// is carried out begins there. What was measured and wanted stays; what was ordered, moved or called
-// does not, because none of it was carried out.
+// Advised returns p of an advisory variant, with the current replicas, which another scaler set, as
+// the last decision: the next decision, and the first one that is carried out, start from them.
+// Measurements and wanted replicas stay. Moves, wake-ups and failures are dropped, since no advice
+// was carried out.
 func (p Past) Advised(seen ReplicaCounts, now time.Time) Past {
 	p.MoveTo, p.MoveCost, p.Failures = 0, 0, Failures{}
 	p.Called, p.Refused = time.Time{}, time.Time{}

@@ -27,7 +27,7 @@ func (s Signal) String() string {
 	}
 }
 
-// Unit is what Demand, Supply and PerReplica of an Analysis count.
+// Unit is the unit of Demand, Supply and PerReplica of an Analysis.
 type Unit string
 
 // The units.
@@ -45,58 +45,59 @@ const (
 // Analysis is one analyzer's view of one model.
 type Analysis struct {
 	Model    ModelKey `json:"model"`
-	Role     Role     `json:"role,omitempty"` // that it is of, in a model that is served in parts
+	Role     Role     `json:"role,omitempty"` // the analyzed role of a model that is served in parts, else ""
 	Analyzer string   `json:"analyzer"`       // "saturation", "queueing"
 	Signal   Signal   `json:"signal"`
 	Unit     Unit     `json:"unit"`
 	Demand   float64  `json:"demand"` // [Unit]
-	// Supply counts what serves now, Anticipated also what was ordered. [Unit]
+	// Supply is the demand that the Ready replicas can carry; Anticipated includes ordered replicas
+	// and leaves out those under removal. [Unit]
 	Supply      float64 `json:"supply"`
 	Anticipated float64 `json:"anticipated"`
-	// Variants lists what each variant can do. The PerReplica of 0 is a variant
-	// that carries nothing of the demand, or of which that is not known.
+	// Variants lists the capacity of each variant. PerReplica is 0 for a variant that carries
+	// nothing of the demand, or whose capacity is unknown.
 	Variants []Capacity `json:"variants"` // sorted by Variant
 	Reason   Reason     `json:"reason"`
 	Detail   string     `json:"detail"` // one sentence with its numbers
-	// FromReplicas says that Demand was read off the replicas, not off what arrives:
-	// it tells of the fleet that it was measured on, so that nothing more is ordered
-	// for it while an order is under way. The Ceilings are of what arrives.
+	// FromReplicas says that Demand was measured on the replicas, not from arrivals. It depends on
+	// the fleet at that time, so no more replicas are ordered for it while an order is under way.
+	// The Ceilings are from arrivals.
 	FromReplicas bool `json:"fromReplicas,omitempty"`
-	// Fill is how full, as a part of the Demand's supply, the replicas that stay after
-	// a reduction may be, a ratio in (0, 1); 0 leaves that to the optimizer.
+	// Fill is the largest utilization, in (0, 1), of the replicas that stay after a reduction; 0
+	// leaves it to the optimizer.
 	Fill float64 `json:"fill,omitempty"`
 	// Ceilings are further limits of a replica, each with a demand in a unit of its
 	// own: a replica is full when any of them is. Sorted by Name.
 	Ceilings []Ceiling `json:"ceilings,omitempty"`
-	// Apart says that some of the Ceilings ask one variant for what no other can take off
-	// it: requests are shared out by variant. One that has more replicas than they ask for
-	// is of no use to the others.
+	// Apart says that some Ceilings apply to one variant each, because requests are shared by
+	// variant: no other variant can take over that demand. Replicas of a variant beyond its ceiling
+	// do not help the others.
 	Apart bool `json:"apart,omitempty"`
-	// Doubtful says that Signal is Steady instead of Shrink only because a reading of the load is not
-	// Fresh. Such an analysis does not say that the replicas are wanted.
+	// Doubtful says that Signal is Steady instead of Shrink only because a reading of the load is
+	// not Fresh. Such an analysis does not say that the replicas are wanted.
 	Doubtful bool `json:"doubtful,omitempty"`
-	// Promised is what the Ready replicas serve by their profiles alone, without what was
-	// learned of them and what the error budget allows [requests/s]; 0 where that is not known.
+	// Promised is the rate that the Ready replicas serve by their profiles alone, without learned
+	// corrections and without the allowance of the error budget [requests/s]; 0 while unknown.
 	Promised float64 `json:"promised,omitempty"`
-	// Predicted is the mean latency that the model expects of the measured load on
-	// the Ready replicas; its zero value is none.
+	// Predicted is the mean latency that the model predicts for the measured load on the Ready
+	// replicas; zero for none.
 	Predicted Latency `json:"predicted,omitzero"`
-	// Infeasible lists the variants of which one idle replica misses an objective,
-	// sorted by Variant.
+	// Infeasible lists the variants whose idle replica misses an objective, sorted by Variant.
 	Infeasible []Infeasible `json:"infeasible,omitempty"`
-	// Compared says that the profiles could be compared with what is measured, and
-	// Contradictions lists where they differ by more than half, sorted by Variant.
+	// Compared says that the profiles could be compared with measurements. Contradictions lists
+	// where they differ by more than half, sorted by Variant.
 	Compared       bool            `json:"compared,omitempty"`
 	Contradictions []Contradiction `json:"contradictions,omitempty"`
-	// Moved lists the variants whose stated profile was moved by what was measured, sorted by Variant.
+	// Moved lists the variants whose stated profile was corrected by measurements, sorted by
+	// Variant.
 	Moved []MovedProfile `json:"moved,omitempty"`
 }
 
-// Part returns what a is of: a model, or one role of it.
+// Part returns the part that a analyzes: a model, or one role of it.
 func (a Analysis) Part() Part { return Part{a.Model, a.Role} }
 
-// OnTheWay says what the supply will be, behind what it is: " (26214 with those ordered)".
-// It is "" where the two do not differ. format is that of the number.
+// OnTheWay describes the anticipated supply, to follow the supply in a sentence: " (26214 with
+// those ordered)". It is "" where the two are equal. format is the verb for the number.
 func (a Analysis) OnTheWay(format string) string {
 	switch {
 	case a.Anticipated > a.Supply:
@@ -112,13 +113,13 @@ type Ceiling struct {
 	Name   string  `json:"name"` // "batch", "prefill", "decode"
 	Unit   Unit    `json:"unit"`
 	Demand float64 `json:"demand"` // [Unit]
-	// Variants are the limits, sorted by Variant. A variant that is not listed has
-	// none of this name, and carries any demand.
+	// Variants are the limits, sorted by Variant. A variant that is not listed has no such limit
+	// and carries any demand.
 	Variants []Limit `json:"variants"`
 }
 
-// Limit is what one replica of a variant can carry, >= 0, in the unit of its
-// Ceiling; 0 is a variant that is of no help.
+// Limit is the most that one replica of a variant can carry, >= 0, in the unit of its Ceiling; 0
+// where it carries nothing.
 type Limit struct {
 	Variant    VariantKey `json:"variant"`
 	PerReplica float64    `json:"perReplica"`
@@ -138,8 +139,8 @@ type Infeasible struct {
 	Best    float64    `json:"best"`   // ms, of a replica without other load
 }
 
-// Contradiction says that the profile of a variant predicts another latency
-// than is measured.
+// Contradiction says that the profile of a variant predicts a latency that differs from the
+// measured one.
 type Contradiction struct {
 	Variant   VariantKey `json:"variant"`
 	Quantity  string     `json:"quantity"`  // "TTFT", "ITL"
@@ -147,29 +148,30 @@ type Contradiction struct {
 	Measured  float64    `json:"measured"`  // mean, ms
 }
 
-// MovedProfile says how far a stated profile was moved by what was measured: the latencies of a request
-// that is alone, and of one of Together, without a wait.
+// MovedProfile says how far measurements moved a stated profile: the latencies of a lone request
+// and of one among Together requests, without a wait, before and after.
 type MovedProfile struct {
 	Variant        VariantKey `json:"variant"`
 	Source         string     `json:"source"`   // where the profile is stated
-	Together       float64    `json:"together"` // requests, >= 1: about the most that were seen together
+	Together       float64    `json:"together"` // requests, >= 1: about the largest batch that was measured
 	StatedAlone    Latency    `json:"statedAlone"`
 	StatedTogether Latency    `json:"statedTogether"`
 	Alone          Latency    `json:"alone"`
 	AllTogether    Latency    `json:"allTogether"`
-	// Windows of its own replicas moved it; 0 where those of Like did.
+	// Windows is the number of windows of its own replicas that moved it; 0 where the replicas of
+	// Like did.
 	Windows float64    `json:"windows,omitempty"`
 	Like    VariantKey `json:"like,omitzero"`
 }
 
-// Capacity is what one replica of a variant can do, and how it is known.
+// Capacity is the capacity of one replica of a variant, and its source.
 type Capacity struct {
 	Variant     VariantKey `json:"variant"`
 	PerReplica  float64    `json:"perReplica"`  // [Unit of the Analysis]
 	Utilization float64    `json:"utilization"` // ratio, > 1 is overload
-	Source      string     `json:"source"`      // how PerReplica is known
-	// Fixed says that the variant takes no more than its replicas carry: what another
-	// replica of it would carry within the objectives is nothing or not known, so that
-	// it is no candidate for growth.
+	Source      string     `json:"source"`      // where PerReplica comes from
+	// Fixed says that the variant takes no more load than its replicas carry. One more replica
+	// would carry nothing within the objectives, or an unknown amount, so the variant must not
+	// grow.
 	Fixed bool `json:"fixed,omitempty"`
 }

@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// Approval is what the annotations of a variant say of approval. The zero value asks for none.
+// Approval says what the annotations of a variant ask for and grant. The zero value asks for no
+// approval.
 type Approval struct {
-	// Required is true where replicas are given up only after approval.
+	// Required is true where a reduction needs approval.
 	Required bool `json:"required,omitempty"`
-	// After is how long a reduction waits before it is made without an approval, > 0; 0 for
+	// After is how long a reduction waits before it is made without approval, > 0; 0 if it waits
 	// without end.
 	After time.Duration `json:"after,omitempty"`
 	// Granted is the approval that the object carries, the zero value for none.
@@ -22,7 +23,7 @@ type Approval struct {
 type Grant struct {
 	// Cycle is Reduction.Cycle of the reduction that is approved.
 	Cycle CycleID `json:"cycle"`
-	// To is the number of replicas down to which it may go, >= 0.
+	// To is the number of replicas down to which the reduction may go, >= 0.
 	To Replicas `json:"to"`
 }
 
@@ -33,8 +34,8 @@ type Reduction struct {
 	Cycle CycleID `json:"cycle"`
 	// Since is the time of that cycle.
 	Since time.Time `json:"since"`
-	// From is how many replicas stay until the reduction is approved, and To how many the
-	// latest cycle wants; To does not change any more once the reduction is Approved.
+	// From is the number of replicas until approval, and To the number that the latest cycle wants.
+	// To no longer changes once the reduction is Approved.
 	From Replicas `json:"from"`
 	To   Replicas `json:"to"`
 	// Approved is true if the reduction may be made: it was approved, or Approval.After has
@@ -45,8 +46,8 @@ type Reduction struct {
 // Waits reports whether r waits for approval.
 func (r Reduction) Waits() bool { return r != Reduction{} && !r.Approved }
 
-// String returns r as a status holds it, which ParseReduction reads: the cycle, since when, from
-// how many replicas to how many. Whether it is approved is not part of it.
+// String returns r as a status holds it and ParseReduction reads it: cycle, Since, From, To.
+// Approved is not part of it.
 func (r Reduction) String() string {
 	return fmt.Sprintf("%s %s %d %d", r.Cycle, r.Since.UTC().Format(time.RFC3339Nano), r.From, r.To)
 }
@@ -66,10 +67,11 @@ func ParseReduction(text string) (Reduction, error) {
 	return r, nil
 }
 
-// FactReduction begins the line of a status's fact of ChangesAllowed that holds a Reduction.
+// FactReduction is the prefix of the line with a Reduction in a status's fact of ChangesAllowed.
 const FactReduction = "Reduction "
 
-// ReductionIn returns the reduction that a fact of ChangesAllowed holds, and false for none.
+// ReductionIn returns the reduction in a fact of ChangesAllowed, and false if there is none or it
+// cannot be read.
 func ReductionIn(fact string) (Reduction, bool) {
 	for line := range strings.SplitSeq(fact, "\n") {
 		if text, ok := strings.CutPrefix(line, FactReduction); ok {
@@ -80,18 +82,18 @@ func ReductionIn(fact string) (Reduction, bool) {
 	return Reduction{}, false
 }
 
-// Reductions is what is remembered of a variant while Approval.Required.
+// Reductions is the memory of a variant while Approval.Required.
 type Reductions struct {
 	// Known is true once a cycle has seen the variant with approval required.
 	Known bool `json:"known,omitempty"`
-	// Ran is how many replicas of the target run: the most that were Ready at one time, or at
-	// first the current ones, and never more than the target has.
+	// Ran is the number of replicas that run: the most that were Ready at one time, at first the
+	// current ones; at most as many as the target has.
 	Ran Replicas `json:"ran,omitempty"`
 	// Reduction is the reduction that waits or is under way.
 	Reduction Reduction `json:"reduction,omitzero"`
 }
 
-// Then returns what is remembered of v after its replicas were seen.
+// Then returns r updated by the replicas of v; empty if v needs no approval.
 func (r Reductions) Then(v Variant) Reductions {
 	switch {
 	case !v.Approval.Required:
@@ -105,17 +107,17 @@ func (r Reductions) Then(v Variant) Reductions {
 	return r
 }
 
-// What annotations say, in words.
+// Descriptions of the accepted annotations.
 const (
-	// ApprovalWanted is what ParseApproval accepts.
+	// ApprovalWanted describes the texts that ParseApproval accepts.
 	ApprovalWanted = `"shrink", "shrink;after=DURATION" with a duration above 0 such as 4h, or "none"`
-	// GrantWanted is what ParseGrant accepts.
+	// GrantWanted describes the text that ParseGrant accepts.
 	GrantWanted = `"to=NUMBER;cycle=CYCLE", as wva approve writes it`
 )
 
-// ParseApproval reads the annotation that asks for approval: "shrink", "shrink;after=4h", or
-// "none". Another text is an error, and asks for approval without end: a mistake must not let
-// replicas go that a user wanted to keep.
+// ParseApproval parses the annotation that asks for approval: "shrink", "shrink;after=4h", or
+// "none". For any other text it returns an error and an Approval that is required without end: a
+// typing error must not remove replicas that a user wants to keep.
 func ParseApproval(text string) (Approval, error) {
 	what, rest, limited := strings.Cut(text, ";")
 	switch {
@@ -134,7 +136,7 @@ func ParseApproval(text string) (Approval, error) {
 	return Approval{Required: true, After: after}, nil
 }
 
-// ParseGrant reads the annotation by which a reduction is approved, as Grant.String writes it.
+// ParseGrant parses the annotation that approves a reduction, as Grant.String writes it.
 func ParseGrant(text string) (Grant, error) {
 	number, cycle, ok := strings.Cut(text, ";cycle=")
 	number, named := strings.CutPrefix(number, "to=")

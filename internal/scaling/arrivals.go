@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// Arrival is how many requests of a model arrived in a span of time.
+// Arrival is the arrival rate of a model in a span of time.
 type Arrival struct {
 	At   time.Time     `json:"at"`   // end of the span
 	Over time.Duration `json:"over"` // length of the span, > 0
-	Rate float64       `json:"rate"` // requests/s in the mean, >= 0
+	Rate float64       `json:"rate"` // mean requests/s, >= 0
 }
 
-// Arrivals are the rates at which requests of a model arrived lately, oldest
-// first. The zero value remembers nothing. It is a value: no method changes it.
+// Arrivals are the recent arrival rates of a model, oldest first. The zero value remembers nothing.
+// It is a value: no method changes it.
 type Arrivals []Arrival
 
-// arrivalsKept is for how many steps an arrival rate is remembered: four of them that
-// are up to two steps apart.
+// arrivalsKept is the number of steps for which a rate is remembered: four rates, each up to two
+// steps after the one before, span six.
 const arrivalsKept = 6
 
-// Then returns a with the arrival rate of s, without those that are too old for
-// Apart with this step or, where that is longer, with far. An unknown rate leaves a
-// gap. A rate closer than a quarter of the window to the one before it gives way to
-// the next, so that cycles which are woken often do not fill the memory; what is too
-// old for the step is kept a quarter of far apart. A snapshot that is not newer than
-// what is remembered changes nothing.
+// Then returns a with the arrival rate of s, without rates that are too old for Apart with step or,
+// if longer, far. An unknown rate leaves a gap. If the last rate follows its predecessor by less
+// than a quarter of the window, the new rate replaces it, so that frequent woken cycles do not fill
+// the memory. Rates too old for step are kept a quarter of far apart. A snapshot that is not newer
+// than the last rate changes nothing.
 func (a Arrivals) Then(s Snapshot, step, far time.Duration) Arrivals {
 	if n := len(a); n > 0 && !s.At.After(a[n-1].At) {
 		return a
@@ -50,11 +49,10 @@ func (a Arrivals) Then(s Snapshot, step, far time.Duration) Arrivals {
 	return append(out, Arrival{At: s.At, Over: s.Window, Rate: rate.Value})
 }
 
-// Apart returns n of the rates, the last one first, each of a span of its own: each
-// ends a step before the one after it, or as little more as there is, up to two
-// steps: woken cycles come at any time, and the next one a step later. A step shorter than the span of the last rate counts as that, and
-// an eighth less than a step as one, since no clock is exact. It returns nil where
-// there are too few, or where they were measured over spans that differ.
+// Apart returns n of the rates, newest first, whose spans do not overlap. Each ends one to two
+// steps before the one after it, since woken cycles come at any time. The step is at least the span
+// of the last rate; it may be an eighth shorter, since no clock is exact. Apart returns nil where
+// there are too few rates, a gap is longer, or spans differ in length.
 func (a Arrivals) Apart(n int, step time.Duration) []Arrival {
 	var out []Arrival
 	for i := len(a) - 1; i >= 0 && len(out) < n; i-- {
@@ -82,13 +80,13 @@ func (a Arrivals) Apart(n int, step time.Duration) []Arrival {
 const (
 	// risesBy is the least part by which a rate must exceed an earlier one to have risen.
 	risesBy = 0.1
-	// risesBeyond is by how many standard deviations of Poisson arrivals it must.
+	// risesBeyond is the number of standard deviations of Poisson arrivals by which it must exceed
+	// it.
 	risesBeyond = 5
 )
 
-// Rose reports whether the last rate is higher than an earlier one by more than the noise of
-// arrivals. Rates that were first measured say nothing: their span began before there was
-// anything to measure.
+// Rose reports whether the last rate exceeds an earlier one by more than the noise of arrivals. It
+// ignores rates within one span of the first: their spans began before arrivals were measured.
 func (a Arrivals) Rose() bool {
 	if len(a) == 0 {
 		return false

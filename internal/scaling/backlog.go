@@ -2,19 +2,19 @@ package scaling
 
 import "time"
 
-// Backlog is how many requests of a model waited, at the gateway and in
-// replicas, and whether they became fewer. The zero value is one never seen.
+// Backlog counts the waiting requests of a model, at the gateway and in replicas, and says whether
+// they decreased. The zero value was never measured.
 type Backlog struct {
 	Waiting float64   `json:"waiting,omitempty"` // requests
 	At      time.Time `json:"at,omitzero"`
-	Falling bool      `json:"falling,omitempty"` // fewer than those of the Backlog before
-	// StandsSince is from when on requests have waited at every look, and were never
-	// fewer than at the look before. It is zero while none wait or fewer do.
+	Falling bool      `json:"falling,omitempty"` // fewer than in the Backlog before
+	// StandsSince is the time since which requests have waited at every look without a decrease;
+	// zero while none wait or their number falls.
 	StandsSince time.Time `json:"standsSince,omitzero"`
 }
 
-// Then returns b after so many requests wait at now. It changes once a span, so
-// that two which are compared lie apart: a momentary gap is no trend.
+// Then returns b updated by waiting requests at now. It changes at most once per span, so that a
+// brief dip does not count as a decrease.
 func (b Backlog) Then(waiting float64, now time.Time, span time.Duration) Backlog {
 	if !b.At.IsZero() && now.Sub(b.At) < span {
 		return b
@@ -29,8 +29,8 @@ func (b Backlog) Then(waiting float64, now time.Time, span time.Duration) Backlo
 	return next
 }
 
-// latest returns the later one, else the one with more waiting requests, then the one that is not
-// falling.
+// latest returns the later backlog; of equal times the one with more waiting requests, then the one
+// that is not falling.
 func (b Backlog) latest(other Backlog) Backlog {
 	later := other.At.After(b.At)
 	if other.At.Equal(b.At) {
@@ -42,33 +42,30 @@ func (b Backlog) latest(other Backlog) Backlog {
 	return b
 }
 
-// Stands reports whether requests have waited for so long, and did not become fewer.
+// Stands reports whether requests have waited for at least long without a decrease.
 func (b Backlog) Stands(now time.Time, long time.Duration) bool {
 	return !b.StandsSince.IsZero() && now.Sub(b.StandsSince) >= long
 }
 
-// clearWithin is how soon a backlog is to be gone, from when a replica that is
-// ordered now is Ready: longer than what waits while replicas start takes to clear
-// by the room that every sizing leaves, so that a start-up alone orders nothing on
-// top, and no longer than users wait for a service to be itself again.
+// clearWithin is the time in which a backlog should clear, from when a replica ordered now is
+// Ready. It is longer than the spare room of every sizing takes to clear the requests that wait
+// during a start-up, so that a start-up alone orders nothing more; and no longer than users wait
+// for a service to recover.
 const clearWithin = 10 * time.Minute
 
-// Queue is what arrives and waits while replicas serve, for the rate that they are to
-// be sized for.
+// Queue describes arrivals and waiting requests while replicas serve, to size replicas for.
 type Queue struct {
 	Waiting float64 // requests
 	Arrive  float64 // requests/s
-	Served  float64 // requests/s that what runs and was ordered completes at most
-	// Fill is the part of what replicas complete at most up to which they are filled
-	// by what arrives, a ratio in (0, 1].
+	Served  float64 // requests/s that running and ordered replicas can complete
+	// Fill is the part of the replicas' largest completion rate that arrivals may use, in (0, 1].
 	Fill float64
 	Lead time.Duration // until a replica that is ordered now is Ready
 }
 
-// Rate returns the requests/s to size replicas for: what arrives, or as much as it
-// takes for what waits to be gone ten minutes after a replica that is ordered now is
-// Ready. A backlog is worked off by full batches, so that the room which the fill
-// leaves counts:
+// Rate returns the requests/s to size replicas for: the arrival rate, or the rate that clears the
+// backlog ten minutes after a replica ordered now is Ready. A backlog is worked off by full
+// batches, so the spare room that Fill leaves counts:
 //
 //	rate = max(arrive, fill (arrive + left / 10 min))
 //	left = waiting - lead (max(served, arrive / fill) - arrive)
@@ -77,9 +74,8 @@ func (q Queue) Rate() float64 {
 	return max(q.Arrive, q.Fill*(q.Arrive+max(0, left)/clearWithin.Seconds()))
 }
 
-// Lead returns how long a replica of the variants takes from its order to Ready, by
-// the longest start-up that is known, and the interval until the next cycle; 0 while
-// no start-up is known.
+// Lead returns the time until a replica that the next cycle orders is Ready: the longest known
+// start-up of the variants, interval and syncPeriod; 0 while no start-up is known.
 func Lead(variants []Variant, interval time.Duration) time.Duration {
 	longest := time.Duration(0)
 	for _, v := range variants {
@@ -91,6 +87,6 @@ func Lead(variants []Variant, interval time.Duration) time.Duration {
 	return longest + interval + syncPeriod
 }
 
-// syncPeriod is how long the scaler of a target may take to learn a decision: the
-// sync period of a HorizontalPodAutoscaler.
+// syncPeriod is the longest time that a scaler takes to read a decision: the sync period of a
+// HorizontalPodAutoscaler.
 const syncPeriod = 15 * time.Second

@@ -5,35 +5,34 @@ import (
 	"time"
 )
 
-// Busy is how many replicas of a variant were needed when its model was busiest
-// lately, and what arrived then. It is for the time after a lull, in which nothing at
-// all arrived: a load does not decline to nothing from one minute to the next, what
-// sends it was cut off. When it comes back, the fleet may have its size again at once,
+// Busy remembers the replicas of a variant, and the arrival rate, at the recent peak of its model.
+// It is for the return of load after a lull. A load does not decline to nothing within a minute:
+// its source was cut off. When the load comes back, the fleet may have its size again at once,
 // without learning it anew. The zero value remembers nothing.
 type Busy struct {
 	Replicas Replicas  `json:"replicas,omitempty"`
 	Rate     float64   `json:"rate,omitempty"` // requests/s of the model, > 0
 	At       time.Time `json:"at,omitzero"`
-	// Lull is since when nothing has arrived, and Back since when something does again
-	// and a replica is Ready to serve it. Both are zero before.
+	// Lull is when arrivals stopped, zero before. Back is when a look first saw them again with a
+	// Ready replica, zero before.
 	Lull time.Time `json:"lull,omitzero"`
 	Back time.Time `json:"back,omitzero"`
 }
 
 const (
-	// busiestFor is for how long the busiest look is kept while less arrives: of a load
-	// that declines within it the fleet is larger than what arrives needs.
+	// busiestFor is how long the peak is kept while the rate is lower: for a load that declines
+	// within it the kept size is larger than needed.
 	busiestFor = 10 * time.Minute
-	// lullAtMost is how long a lull may last after which the fleet has its size again.
+	// lullAtMost is the longest time since the beginning of a lull after which the size is
+	// restored.
 	lullAtMost = time.Hour
-	// backWindows is for how many windows the load must be back before the fleet is
-	// what it needs by itself: the first still holds the end of the lull.
+	// backWindows is the number of windows after a lull for which the size is restored: the first
+	// window still contains the end of the lull.
 	backWindows = 2
 )
 
-// Then returns b after a look at the model at which so many replicas of the variant are
-// needed. A rate that is not known changes nothing, nor does one that no replica
-// serves.
+// Then returns b updated by a look at the model, at which the variant needs the given replicas. An
+// unknown rate changes nothing, nor does a rate above zero without a Ready replica.
 func (b Busy) Then(s Snapshot, replicas Replicas) Busy {
 	rate := s.Load.ArrivalRate
 	switch {
@@ -58,9 +57,9 @@ func (b Busy) Then(s Snapshot, replicas Replicas) Busy {
 	return Busy{Replicas: replicas, Rate: rate.Value, At: s.At}
 }
 
-// Size returns how many replicas of the variant carried what arrives now, where that is
-// known and the load comes back after a lull: as many a request as when the model was
-// busy, and no more than there were. Else 0.
+// Size returns the replicas of the variant that carried the present rate before the lull, in
+// proportion to the peak and at most as many as then. It is 0 where no load comes back after a
+// lull, or that is unknown.
 func (b Busy) Size(s Snapshot) Replicas {
 	rate := s.Load.ArrivalRate
 	if !rate.Known() || rate.Value == 0 || !served(s.Variants) || !b.returns(s) {
@@ -70,7 +69,7 @@ func (b Busy) Size(s Snapshot) Replicas {
 	return Replicas(math.Ceil(float64(b.Replicas)*min(1, rate.Value/b.Rate) - rounding))
 }
 
-// returns reports whether requests that arrive now come back after a lull.
+// returns reports whether requests that arrive at s come back after a lull.
 func (b Busy) returns(s Snapshot) bool {
 	return !b.Lull.IsZero() && s.At.Sub(b.Lull) <= lullAtMost && (b.Back.IsZero() || s.At.Sub(b.Back) <= backWindows*s.Window)
 }
@@ -85,7 +84,7 @@ func served(variants []Variant) bool {
 	return false
 }
 
-// at is At of a Past, of when its model was busy.
+// at returns b as it is remembered at now; see Past.At.
 func (b Busy) at(now time.Time) Busy {
 	b.At, b.Lull, b.Back = before(b.At, now), before(b.Lull, now), before(b.Back, now)
 	return b

@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// At returns p as it is remembered at now. A time after now was written down before
-// the clock was set back, by a correction or with a machine that was resumed. How
-// long ago it was is not known any more; waiting until the clock is there again
-// would hold a decision for as long as the clock was wrong.
+// At returns p as it is remembered at now. A time after now was recorded before the clock was set
+// back, by a correction or by the resumption of a machine. Its age is unknown; waiting until the
+// clock reaches it would hold a decision for as long as the clock was wrong.
 //
-//	a single time       is the instant before now: a wait that began then begins anew
-//	a number wanted     the same: it was wanted until then at the latest
-//	a quiet             is forgotten where it begins after now, else it ends at now
-//	arrivals            are forgotten: how far they lie apart is not known
+//	a single time       becomes the instant before now: a wait since then begins anew
+//	a wanted number     the same: it was wanted until then at the latest
+//	an idle time        is forgotten if it begins after now, else it ends at now
+//	arrivals            are forgotten if the last is after now: their distances are unknown
 //
-// So nothing is held longer than the period that is configured for it, counted from
-// the step of the clock. A time of 0 stays 0.
+// So nothing is held longer than its configured period, counted from the step of the clock. A zero
+// time stays zero.
 func (p Past) At(now time.Time) Past {
 	p.ModelPast = p.at(now)
 	p.DecidedAt = before(p.DecidedAt, now)
@@ -36,8 +35,8 @@ func (p Past) At(now time.Time) Past {
 	return p
 }
 
-// before returns t, or the instant before now where t is later than now. That is not
-// now itself: what is remembered did not happen in the cycle that remembers it.
+// before returns t, or the instant before now if t is later than now. It is not now itself, because
+// the remembered event did not happen in the present cycle.
 func before(t, now time.Time) time.Time {
 	if t.After(now) {
 		return now.Add(-time.Nanosecond)
@@ -45,7 +44,7 @@ func before(t, now time.Time) time.Time {
 	return t
 }
 
-// at is At of a Past, of the numbers wanted.
+// at returns w as it is remembered at now; see Past.At.
 func (w Wants) at(now time.Time) Wants {
 	w.Most, w.Least = slices.Clone(w.Most), slices.Clone(w.Least)
 	for _, list := range [][]Want{w.Most, w.Least} {
@@ -56,7 +55,7 @@ func (w Wants) at(now time.Time) Wants {
 	return w
 }
 
-// at is At of a Past, of the replicas that are waited for.
+// at returns w as it is remembered at now; see Past.At.
 func (w Waits) at(now time.Time) Waits {
 	w.Runs = slices.Clone(w.Runs)
 	for i, r := range w.Runs {
@@ -65,7 +64,7 @@ func (w Waits) at(now time.Time) Waits {
 	return w
 }
 
-// at is At of a Past, of what a replica holds.
+// at returns c as it is remembered at now; see Past.At.
 func (c TokenCapacity) at(now time.Time) TokenCapacity {
 	c.At, c.Full = before(c.At, now), slices.Clone(c.Full)
 	for i, f := range c.Full {
@@ -77,7 +76,7 @@ func (c TokenCapacity) at(now time.Time) TokenCapacity {
 	return c
 }
 
-// at is At of a Past, of the life of its model.
+// at returns a as it is remembered at now; see Past.At.
 func (a Activity) at(now time.Time) Activity {
 	if a.IdleSince.After(now) {
 		a.IdleSince, a.Until = time.Time{}, time.Time{}
@@ -87,7 +86,7 @@ func (a Activity) at(now time.Time) Activity {
 	return a
 }
 
-// at is At of a Past, of the requests of its model.
+// at returns t as it is remembered at now; see Past.At.
 func (t Traffic) at(now time.Time) Traffic {
 	if n := len(t.Arrivals); n > 0 && t.Arrivals[n-1].At.After(now) {
 		t.Arrivals = nil
@@ -99,7 +98,7 @@ func (t Traffic) at(now time.Time) Traffic {
 	return t
 }
 
-// at is At of a Past, of the reductions of its model.
+// at returns t as it is remembered at now; see Past.At.
 func (t Turns) at(now time.Time) Turns {
 	t.Reduced, t.Grown = before(t.Reduced, now), before(t.Grown, now)
 	t.At, t.Seen, t.Forgot = before(t.At, now), before(t.Seen, now), before(t.Forgot, now)

@@ -8,7 +8,7 @@ type CostSource string
 const (
 	CostDefault  CostSource = ""            // no source names one
 	CostVariant  CostSource = "variantCost" // the variant names its own
-	CostUnitCost CostSource = "unitCost"    // that of its accelerator, times the accelerators of a replica
+	CostUnitCost CostSource = "unitCost"    // the price of its accelerator, times the accelerators of a replica
 )
 
 // Comparable reports whether the costs of two variants say which one is

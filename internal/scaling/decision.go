@@ -25,7 +25,7 @@ type Reason string
 
 // The reasons of a Step.
 const (
-	// ReasonSteady: neither growth nor reduction is called for.
+	// ReasonSteady: neither growth nor a reduction is needed.
 	ReasonSteady Reason = "Steady"
 	// ReasonSaturated: too little spare capacity is left; a replica is added.
 	ReasonSaturated Reason = "Saturated"
@@ -39,7 +39,7 @@ const (
 	ReasonRemovalCancelled Reason = "RemovalCancelled"
 	// ReasonOrderCancelled: ordered replicas that never became Ready are no longer needed.
 	ReasonOrderCancelled Reason = "OrderCancelled"
-	// ReasonNoCandidate: growth is called for and no variant can grow.
+	// ReasonNoCandidate: growth is needed, and no variant can grow.
 	ReasonNoCandidate Reason = "NoCandidate"
 	// ReasonAtFloor: a reduction is possible and every variant is at its minimum.
 	ReasonAtFloor Reason = "AtFloor"
@@ -62,19 +62,18 @@ const (
 	ReasonStabilizing Reason = "Stabilizing"
 	// ReasonStepLimited: the change is larger than one decision may make.
 	ReasonStepLimited Reason = "StepLimited"
-	// ReasonDemand: the demand exceeds what runs and was ordered.
+	// ReasonDemand: the demand exceeds the running and ordered replicas.
 	ReasonDemand Reason = "Demand"
 	// ReasonCheaperMix: other variants carry the demand at a lower cost.
 	ReasonCheaperMix Reason = "CheaperMix"
-	// ReasonServiceClassMissing, ReasonProfileMissing and ReasonObjectiveInfeasible:
-	// why a model cannot be sized to objectives.
+	// ReasonServiceClassMissing, ReasonProfileMissing and ReasonObjectiveInfeasible say why a model
+	// cannot be sized to objectives.
 	ReasonServiceClassMissing Reason = "ServiceClassMissing"
 	ReasonProfileMissing      Reason = "ProfileMissing"
 	ReasonObjectiveInfeasible Reason = "ObjectiveInfeasible"
-	// ReasonShared: the accelerators are shared out among models that want more than
-	// there are.
+	// ReasonShared: models want more accelerators than there are, and share them.
 	ReasonShared Reason = "Shared"
-	// ReasonInventoryUnknown: nothing grows while the stock is not known.
+	// ReasonInventoryUnknown: nothing grows while the stock is unknown.
 	ReasonInventoryUnknown Reason = "InventoryUnknown"
 	// ReasonNoStock: no node has the accelerators of one more replica, or of one that
 	// waits for a node.
@@ -88,20 +87,21 @@ const (
 	ReasonIdle Reason = "Idle"
 	// ReasonLastReplica: the model is not to go to zero, so one replica stays.
 	ReasonLastReplica Reason = "LastReplica"
-	// ReasonRetained: no replica is needed, and the retention period is not over, or the
-	// requests in it are not known.
+	// ReasonRetained: no replica is needed, but the retention period is not over, or the requests
+	// in it are unknown.
 	ReasonRetained Reason = "Retained"
-	// ReasonLoadReturned: requests come back after a time without any, and the variant gets
-	// the replicas that carried as many before.
+	// ReasonLoadReturned: requests come back after a lull, and the variant gets the replicas that
+	// carried as many before.
 	ReasonLoadReturned Reason = "LoadReturned"
-	// ReasonRequestsWaiting: requests wait for a model of which no replica is Ready.
+	// ReasonRequestsWaiting: requests wait for a model without a Ready replica.
 	ReasonRequestsWaiting Reason = "RequestsWaiting"
 	// ReasonNotReadyInTime: requests wait, and the variant that was woken first is not Ready
 	// in time, or no node takes its pod.
 	ReasonNotReadyInTime Reason = "NotReadyInTime"
 	// ReasonPaused: an annotation of the variant freezes its decision.
 	ReasonPaused Reason = "Paused"
-	// ReasonHeld: the variant cannot be decided on, and stays at what runs (Variant.Undecidable).
+	// ReasonHeld: the variant cannot be decided on, and stays at the larger of the last decision
+	// and the current replicas (Variant.Undecidable).
 	ReasonHeld Reason = "Held"
 	// ReasonAwaitingApproval: the reduction waits for approval, which an annotation asks for.
 	ReasonAwaitingApproval Reason = "AwaitingApproval"
@@ -109,7 +109,8 @@ const (
 	ReasonFrozen Reason = "Frozen"
 	// ReasonGrowthOnly: a freeze window allows no reduction.
 	ReasonGrowthOnly Reason = "GrowthOnly"
-	// ReasonOtherRole: prefill and decode of a model change together, and one of them cannot.
+	// ReasonOtherRole: prefill and decode of a model change together, and one of them cannot
+	// change.
 	ReasonOtherRole Reason = "OtherRole"
 )
 
@@ -122,32 +123,31 @@ type Step struct {
 	Detail string   `json:"detail"` // one sentence with its numbers
 }
 
-// Decision is what one variant should run, and why: a chain of steps in which
-// each begins where the last ended.
+// Decision is the number of replicas decided for one variant, and why: a chain of steps, each of
+// which begins where the last one ended.
 type Decision struct {
 	Variant VariantKey `json:"variant"`
 	Model   ModelKey   `json:"model"`
-	// Role is that of the variant in a model that is served in parts, else "".
+	// Role is the role of the variant in a model that is served in parts, else "".
 	Role    Role     `json:"role,omitempty"`
 	Current Replicas `json:"current"` // replicas when the Snapshot was taken
-	// Fallback is true when no analysis stood behind the decision.
+	// Fallback is true when the decision is made without an analysis.
 	Fallback bool `json:"fallback,omitempty"`
-	// Spare counts further replicas, after those that the decision removes, that the load does
-	// not need.
+	// Spare counts the replicas that the load does not need beyond those that the decision removes.
 	Spare Replicas `json:"spare,omitempty"`
-	// Withheld is true when the cycle makes no reduction only because the readings do not show the
-	// last change yet, or are not Fresh. It does not count as a cycle that wanted the replicas.
+	// Withheld is true when the analysis calls for a reduction, or would if its readings were
+	// Fresh, and the cycle makes none because the readings do not show the last change yet or are
+	// not Fresh. Such a cycle does not count as one that wanted the replicas.
 	Withheld bool `json:"withheld,omitempty"`
 	// Reduction is the reduction that waits for approval, or was approved and is under way.
 	Reduction Reduction `json:"reduction,omitzero"`
 	Steps     []Step    `json:"steps"`
 }
 
-// Part returns what d was decided with: its model, or one role of it.
+// Part returns the part that d was decided with: its model, or one role of it.
 func (d Decision) Part() Part { return Part{d.Model, d.Role} }
 
-// Target returns the replicas decided on: where the last step ended, or
-// Current when there is none.
+// Target returns the replicas decided on: To of the last step, or Current without a step.
 func (d Decision) Target() Replicas {
 	if n := len(d.Steps); n > 0 {
 		return d.Steps[n-1].To
@@ -175,9 +175,9 @@ func (d Decision) Then(stage Stage, to Replicas, reason Reason, detail string) D
 	return d
 }
 
-// Cause returns the step that settled the target: the last one that changed the
-// number, else that of the retention stage, which knows why a model stays at zero,
-// else the first. The zero Step when there are none.
+// Cause returns the step that explains the target: the last one that changed the number, else the
+// retention step, which knows why a model stays at zero, else the first. It is zero for a decision
+// without steps.
 func (d Decision) Cause() Step {
 	for _, s := range slices.Backward(d.Steps) {
 		if s.From != s.To {

@@ -2,13 +2,13 @@
 // Reading, Snapshot), what it means (Analysis), what was decided before
 // (History) and what is decided now (Step, Decision, Plan).
 //
-// These types are the seams of the pipeline
+// The stages of the pipeline pass each other these types only:
 //
 //	collect -> Snapshot -> analyze -> Analysis -> optimize -> constrain -> Plan
 //
-// and nothing else: they hold values, know how to order, compare and print
-// themselves, and choose nothing. The manager, the simulator and a replay of a
-// recorded cycle pass the same values through the same code.
+// The types hold values, know how to order, compare and print themselves, and choose nothing. The
+// manager, the simulator and a replay of a recorded cycle pass the same values through the same
+// code.
 //
 // Two rules hold everywhere. Unknown is a state and never a number: the zero
 // Reading is Absent, the zero Signal is Unknown. Order carries no meaning:

@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// Budget is the error budget of a model: how many of its requests missed their
-// objective beside how many ended. What is long ago counts ever less. The zero value
-// has counted nothing.
+// Budget is the error budget of a model: how many of its requests missed their objective, of how
+// many that ended. Older requests count less and less. The zero value has counted none.
 type Budget struct {
 	At     time.Time `json:"at,omitzero"`      // of the last look
 	Ended  float64   `json:"ended,omitempty"`  // requests
-	Missed float64   `json:"missed,omitempty"` // of those, requests
-	Hours  float64   `json:"hours,omitempty"`  // for which they were counted
+	Missed float64   `json:"missed,omitempty"` // requests among Ended
+	Hours  float64   `json:"hours,omitempty"`  // time for which they were counted
 }
 
-// gapAtMost is the longest time between two looks, in windows over which rates are
-// measured, for all of which the rates of the second count.
+// gapAtMost is the longest time between two looks, in windows over which rates are measured, that
+// the rates of the second look stand for.
 const gapAtMost = 5
 
-// Then returns b after a look at s. A look at or before the last counts for nothing,
-// and so does one at which it is not known how many requests missed. Without an objective
-// nothing is counted.
+// Then returns b updated by a look at s. A look counts for nothing if it is the first, is not later
+// than the last, follows it by more than gapAtMost, or does not tell how many requests missed.
+// Without an objective, Then returns the zero value.
 func (b Budget) Then(s Snapshot, o Objective) Budget {
 	if !o.Set() {
 		return Budget{}
@@ -41,8 +40,8 @@ func (b Budget) Then(s Snapshot, o Objective) Budget {
 	return b
 }
 
-// Attainment is the part of the requests that met the objective, and false where none
-// was counted.
+// Attainment returns the part of the requests that met the objective, and false if none was
+// counted.
 func (b Budget) Attainment() (float64, bool) {
 	if !(b.Ended > 0) {
 		return 0, false
@@ -50,8 +49,8 @@ func (b Budget) Attainment() (float64, bool) {
 	return 1 - b.Missed/b.Ended, true
 }
 
-// Left is what is left of the budget, in hours: 0 where as many requests missed as may,
-// all the hours that were counted where none did, and less than 0 where too many did.
+// Left returns the hours left of the budget: all counted hours where no request missed, 0 where as
+// many missed as may or none was counted, negative where more missed.
 func (b Budget) Left(o Objective) float64 {
 	attained, known := b.Attainment()
 	if !known {
@@ -60,8 +59,8 @@ func (b Budget) Left(o Objective) float64 {
 	return b.Hours * (1 - (1-attained)/(1-o.Share()))
 }
 
-// Missed is the part of the requests that missed an objective, and false where that is
-// not known. Requests that miss one are taken for no more likely to miss the other.
+// Missed returns the part of the requests that missed an objective, and false while unknown. It
+// assumes that missing the TTFT and missing the ITL are independent.
 func (s Snapshot) Missed(o Objective) (float64, bool) {
 	l, least := s.Load, s.leastITL()
 	ttft, known := l.TTFTBuckets.Above(o.TTFT)
@@ -70,8 +69,8 @@ func (s Snapshot) Missed(o Objective) (float64, bool) {
 	}
 	itl, known := l.RequestITLBuckets.AboveWithin(o.ITL, l.ITL, least)
 	if !known {
-		// One of tokens: slow requests are a part of it that is too small, since a token
-		// is late for a moment and a request for its whole length.
+		// This one counts tokens. It understates slow requests: a token is late for a moment, a
+		// request for its whole length.
 		if itl, known = l.ITLBuckets.AboveWithin(o.ITL, l.ITL, least); !known {
 			return 0, false
 		}
@@ -80,8 +79,8 @@ func (s Snapshot) Missed(o Objective) (float64, bool) {
 	return ttft + itl - ttft*itl, true
 }
 
-// leastITL is the shortest ITL [ms] of the variants that serve, by their profiles, 0 where
-// it is not known.
+// leastITL returns the shortest ITL [ms] that the profiles of the serving variants allow; 0 while
+// unknown.
 func (s Snapshot) leastITL() float64 {
 	least := math.Inf(1)
 	for _, v := range s.Variants {
@@ -99,11 +98,12 @@ func (s Snapshot) leastITL() float64 {
 	return least
 }
 
-// tokensToRequests is how many times as many requests miss an ITL as tokens do: 1.4 to
-// 2.7 times on four recorded workloads.
+// tokensToRequests is the ratio of requests to tokens that miss an ITL: 1.4 to 2.7 on four recorded
+// workloads.
 const tokensToRequests = 2
 
-// ended is how many requests per second got their first token, those that are counted.
+// ended returns the counted requests/s that got their first token, or the arrival rate without TTFT
+// buckets.
 func (l Load) ended() float64 {
 	if l.TTFTBuckets.State >= Aging {
 		return l.TTFTBuckets.Total

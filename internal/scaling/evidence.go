@@ -5,41 +5,42 @@ import (
 	"time"
 )
 
-// Evidence is how many of the requests of a model missed their objective at which
-// utilization of its replicas, in the last minutes: sums over requests, in which the
-// past counts ever less. The zero value has seen none. It is a value: no method changes it.
+// Evidence says how many requests of a model missed their objective at which utilization of its
+// replicas, in the last minutes: sums over requests, in which older requests count less and less.
+// The zero value has seen none. It is a value: no method changes it.
 type Evidence struct {
 	At       time.Time `json:"at,omitzero"` // of the last look
 	Requests float64   `json:"requests,omitempty"`
-	// Used is the sum of the utilizations that the requests met: what arrived beside what
-	// the replicas serve within the objectives by their profiles, a ratio.
+	// Used is the sum of the utilizations that the requests met: the arrival rate over the rate
+	// that the replicas serve within the objectives by their profiles.
 	Used   float64 `json:"used,omitempty"`
-	Missed float64 `json:"missed,omitempty"` // of the requests
-	// Promised is what the replicas served by their profiles at the last look, requests/s.
+	Missed float64 `json:"missed,omitempty"` // requests among Requests
+	// Promised is the rate that the replicas served by their profiles at the last look, requests/s.
 	Promised float64 `json:"promised,omitempty"`
-	// Blind is until when misses are not counted: replicas were new, or more arrived than
-	// they serve, and what is missed tells of that.
+	// Blind is the time until which misses are not counted, because replicas were new or overloaded
+	// and misses say nothing else. Good looks still count.
 	Blind time.Time `json:"blind,omitzero"`
 }
 
 const (
-	// evidenceFades is how long it takes what was seen to count e times less.
+	// evidenceFades is the time in which the weight of the evidence falls by a factor e.
 	evidenceFades = 15 * time.Minute
-	// unseenFades is the same while nothing is seen that would replace it.
+	// unseenFades is the same while no new evidence replaces it.
 	unseenFades = 4 * time.Hour
-	// blindFor is for how many windows nothing is seen after an overload or a start.
+	// blindFor is the number of windows after an overload or a start in which misses are not
+	// counted.
 	blindFor = 2
-	// busyFrom is the utilization from which on misses tell what more load would do, and
-	// overloadFrom that from which on a queue is of an overload.
+	// busyFrom is the utilization of the believed rate from which misses predict the effect of more
+	// load, and overloadFrom the one above which a queue means an overload.
 	busyFrom, overloadFrom = 0.4, 1.25
-	// newAtMost is by which part what is promised may grow from look to look: replicas
-	// that are new have not got their share yet.
+	// newAtMost is the largest growth of the promised rate between looks, a ratio, that does not
+	// mean new replicas: new replicas do not have their share of the load yet.
 	newAtMost = 0.1
 )
 
-// Then returns e after a look at s, at which the replicas promised to serve so many
-// requests/s by their profiles and were given believed times that; queued says that more
-// requests waited than there are replicas.
+// Then returns e updated by a look at s. promised is the rate [requests/s] that the profiles of the
+// replicas promise, believed the factor on it that replicas are sized with; queued says that more
+// requests wait than there are replicas.
 func (e Evidence) Then(s Snapshot, o Objective, promised, believed float64, queued bool) Evidence {
 	since := s.At.Sub(e.At)
 	if since <= 0 {
@@ -56,8 +57,8 @@ func (e Evidence) Then(s Snapshot, o Objective, promised, believed float64, queu
 		e.Blind = s.At.Add(blindFor * s.Window)
 	}
 	missed, known := s.Missed(o)
-	// While replicas are new, the others had more to do than is counted: that they did well
-	// is no less true.
+	// While replicas are new, the others carry more than is counted. If they still do well, that is
+	// valid.
 	well := missed <= 1-o.Share() && !queued && used*e.Requests >= e.Used
 	if !known || used < busyFrom*believed || s.At.Before(e.Blind) && !well {
 		return e.faded(since, unseenFades)
@@ -68,7 +69,7 @@ func (e Evidence) Then(s Snapshot, o Objective, promised, believed float64, queu
 	return e
 }
 
-// faded returns e with what was seen counting less.
+// faded returns e with less weight on the evidence so far.
 func (e Evidence) faded(since, constant time.Duration) Evidence {
 	left := math.Exp(-since.Seconds() / constant.Seconds())
 	e.Requests, e.Used, e.Missed = left*e.Requests, left*e.Used, left*e.Missed

@@ -11,10 +11,10 @@ type Pod struct {
 	Name      string     `json:"name"`
 	Variant   VariantKey `json:"variant"` // whose target owns the pod
 	Ready     bool       `json:"ready"`
-	// Page is the URL of the pod's metrics, "" where this process scrapes no pods.
+	// MetricsURL is the URL of the pod's metrics, "" where this process scrapes no pods.
 	MetricsURL string `json:"page,omitempty"`
-	// Created is when it was created, Scheduled when a node took it, Started when its kubelet did, and
-	// ReadyAt when it last became Ready; zero while it has not, and where that is not known.
+	// Created is when the pod was created, Scheduled when a node took it, Started when its kubelet
+	// did, and ReadyAt when it last became Ready; each is zero before that, and while unknown.
 	Created   time.Time `json:"created,omitzero"`
 	Scheduled time.Time `json:"scheduled,omitzero"`
 	Started   time.Time `json:"started,omitzero"`
@@ -33,14 +33,15 @@ type Fleet struct {
 	At       time.Time `json:"at"`
 	Variants []Variant `json:"variants"` // sorted by Key
 	Pods     []Pod     `json:"pods"`     // sorted by Namespace, Name
-	// Ending are the pods of the same namespaces that terminate and have not ended, of any workload.
+	// Ending are the pods of the same namespaces that terminate and have not ended, of any
+	// workload.
 	Ending []PodName `json:"ending,omitempty"`
-	// Conflicts are the targets that several variants name. Only the first of
-	// each is among Variants. Sorted by it.
+	// Conflicts are the targets that several variants name, sorted by the first contender. Only
+	// that one is among Variants.
 	Conflicts []Conflict `json:"conflicts,omitempty"`
 }
 
-// In returns the variants and pods of some namespaces, without conflicts.
+// In returns the variants and pods of the namespaces that in accepts, without Ending and Conflicts.
 func (f Fleet) In(in func(namespace string) bool) Fleet {
 	out := Fleet{At: f.At}
 	for _, v := range f.Variants {
@@ -56,10 +57,10 @@ func (f Fleet) In(in func(namespace string) bool) Fleet {
 	return out
 }
 
-// Conflict is several variants, all of one namespace, that name one target.
+// Conflict is a target that several variants, all of one namespace, name.
 type Conflict struct {
 	Target     TargetRef    `json:"target"`
-	Contenders []VariantKey `json:"contenders"` // first the one that scales the target, then by age; two or more
+	Contenders []VariantKey `json:"contenders"` // by age, two or more; the first scales the target
 }
 
 // Models returns the models of the fleet, each with its variants in key order,

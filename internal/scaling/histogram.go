@@ -23,8 +23,8 @@ type Side uint8
 const (
 	// Around: between two bounds, interpolated.
 	Around Side = iota
-	// AtMost: in the first bucket, of which only the upper end is known. The value
-	// is interpolated from 0, which is a guess; the bucket's bound is not.
+	// AtMost: in the first bucket, of which only the upper end is known. The value is interpolated
+	// from 0, which is a guess; the bucket's bound is not.
 	AtMost
 	// AtLeast: beyond the last bound, which is the value.
 	AtLeast
@@ -66,14 +66,12 @@ func (h Histogram) Quantile(q float64) (Estimate, bool) {
 	return Estimate{Value: h.Buckets[n-1].Bound, Side: AtLeast}, true
 }
 
-// fewestAbove is the part of the observations that a bucket is taken to have above its
-// end at least.
+// fewestAbove is the least part of the observations that Above assumes above the end of a bucket.
 const fewestAbove = 0.001
 
-// Above returns the part of the observations above a bound [ms], 0 without a bound, and
-// false where there is nothing to say. Within a bucket what is above falls by the same
-// part per ms, as the tail of a distribution does; where next to none is above its end,
-// as if one of a thousand were.
+// Above returns the part of the observations above ms, 0 for ms <= 0, and false while unknown.
+// Within a bucket, that part falls exponentially, as the tail of a distribution does, to the part
+// above the bucket's end or, if that is less, to one in a thousand.
 func (h Histogram) Above(ms float64) (float64, bool) {
 	if ms <= 0 {
 		return 0, true
@@ -99,10 +97,10 @@ func (h Histogram) Above(ms float64) (float64, bool) {
 	return above, true
 }
 
-// AboveWithin is Above of observations whose mean [ms] and least [ms] are known, too. Of
-// a bucket in which nearly all are, its bounds say little of how they lie within it. With
-// a mean m and a least l, what is above falls as e^-((ms - l) / (m - l)): the geometric
-// mean of both is taken.
+// AboveWithin is Above for observations with a known mean m and least value l [ms]. If nearly all
+// observations are in one bucket, its bounds say little about their distribution within it. With m
+// and l, the part above falls as e^-((ms - l) / (m - l)); AboveWithin returns the geometric mean of
+// both.
 func (h Histogram) AboveWithin(ms float64, mean Reading, least float64) (float64, bool) {
 	part, known := h.Above(ms)
 	if !known || ms <= 0 || mean.State != Fresh || mean.Value <= least || ms <= least {
@@ -123,5 +121,5 @@ func (h Histogram) AboveWithin(ms float64, mean Reading, least float64) (float64
 	return part, known
 }
 
-// nearlyAll is the part of the observations that makes a bucket hold nearly all.
+// nearlyAll is the part of the observations from which on a bucket holds nearly all.
 const nearlyAll = 0.9

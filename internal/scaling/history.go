@@ -2,8 +2,7 @@ package scaling
 
 import "time"
 
-// Past is what is remembered of one variant between cycles, with a copy of what is remembered of
-// its model.
+// Past is the memory of one variant between cycles, with a copy of the memory of its model.
 type Past struct {
 	// Target is the object that the variant scaled. A decision for another target does not
 	// hold for this one. Empty while unknown: after a restart.
@@ -12,12 +11,12 @@ type Past struct {
 	Model ModelKey `json:"model,omitzero"`
 	// Desired is the last decision, in replicas.
 	Desired Replicas `json:"desired"`
-	// Change is the last change of Desired, in replicas: new minus old. For the first
-	// decision, old is what the target had. 0 if Desired never changed.
+	// Change is the last change of Desired, in replicas: new minus old. For the first decision, old
+	// is the number that the target had. 0 if Desired never changed.
 	Change Replicas `json:"change"`
-	// MoveTo is how many replicas the last growth of the variant aimed at, where that growth
-	// was a move to cheaper variants; 0 if it was no move, or a cancelled one. MoveTo exceeds
-	// Desired while pacing splits the move into steps, and after a reduction.
+	// MoveTo is the number of replicas that the last growth of the variant aimed at, if that was a
+	// move to cheaper variants and not cancelled; else 0. MoveTo exceeds Desired while pacing
+	// splits the move into steps, and after a reduction.
 	MoveTo Replicas `json:"moveTo,omitempty"`
 	// MoveCost is the cost per hour of the model's replicas before the last move, cancelled or
 	// not, >= 0; 0 if there was no move.
@@ -30,23 +29,23 @@ type Past struct {
 	// Gap is how far the target was from Desired when it was closest: replicas to be set, plus
 	// replicas to become Ready. 0 once none were missing.
 	Gap Replicas `json:"gap"`
-	// WholeAt is since when no replica has been missing, zero while one is.
+	// WholeAt is the time since which no replica has been missing, zero while one is.
 	WholeAt time.Time `json:"wholeAt,omitzero"`
-	// Before is how many replicas were Ready at the last decision for more, until more than
-	// that many are Ready; then 0.
+	// Before is the number of replicas that were Ready at the last decision for more; 0 once more
+	// than that are Ready.
 	Before Replicas `json:"before,omitempty"`
 	// Waits holds, for each missing replica, since when it has been missing.
 	Waits Waits `json:"waits,omitzero"`
 	// Counts are the replicas as last observed.
 	Counts ReplicaCounts `json:"counts"`
-	// Unplaced counts the replicas for which the scheduler has found no node for a while.
+	// Unplaced counts the replicas for which the scheduler has found no node, and says since when.
 	Unplaced Unplaced `json:"unplaced,omitzero"`
-	// Podless is for how long some replica has had no pod; it counts as one replica.
+	// Podless says since when some replica has had no pod; its Replicas is 1 at most.
 	Podless Unplaced `json:"podless,omitzero"`
 	// Wants are the replicas that recent cycles wanted, whether the constraints allowed them
 	// or not. Empty in a new process.
 	Wants Wants `json:"wants,omitzero"`
-	// ModelPast is what is remembered of the variant's model.
+	// ModelPast is the memory of the variant's model.
 	ModelPast
 	// Called is when the variant was asked to wake its model from zero; zero once one of its
 	// replicas is Ready, and while it is not asked.
@@ -54,7 +53,7 @@ type Past struct {
 	// Refused is when a constraint last granted none of the replicas that were to wake the
 	// model; zero once it granted some, and while Called is zero.
 	Refused time.Time `json:"refused,omitzero"`
-	// UnseenSince is since when the target cannot be read and no pod of it is Ready; zero
+	// UnseenSince is the time since which the target cannot be read and no pod of it is Ready; zero
 	// while the target can be read or a pod is Ready.
 	UnseenSince time.Time `json:"unseenSince,omitzero"`
 	// Busy is the size of the variant when its model was last busy.
@@ -62,16 +61,16 @@ type Past struct {
 	// Failures are the orders of the variant that were cancelled because no replica became
 	// Ready.
 	Failures Failures `json:"failures,omitzero"`
-	// Capacity is how many tokens one replica of the variant holds, as last seen.
+	// Capacity is the last known number of tokens that one replica of the variant holds.
 	Capacity TokenCapacity `json:"capacity,omitzero"`
-	// Fit is how fast the variant's replicas were.
+	// Fit is the measured pace of the variant's replicas.
 	Fit Fit `json:"fit,omitzero"`
-	// Reductions is what is remembered while reductions need approval.
+	// Reductions is the memory of reductions, while they need approval.
 	Reductions Reductions `json:"reductions,omitzero"`
 }
 
-// TokenCapacity is how many tokens one replica of a variant held. The zero value is a variant
-// of which no replica was ever seen.
+// TokenCapacity is the number of tokens that one replica of a variant held. The zero value is
+// unknown.
 type TokenCapacity struct {
 	// PerReplica is the last known capacity in tokens, used while the variant has no replicas;
 	// 0 while unknown. At is when it was measured.
@@ -88,19 +87,19 @@ type FullAt struct {
 	Seen   []Held `json:"seen"`   // oldest first
 }
 
-// Held is how many tokens one replica held at one time.
+// Held is the number of tokens that one replica held at one time.
 type Held struct {
 	At     time.Time `json:"at"`
 	Tokens float64   `json:"tokens"`
 }
 
-// History holds the Past of each variant. No cycle has decided on a variant without an entry.
+// History holds the Past of each variant. A variant without an entry has no decision yet.
 type History map[VariantKey]Past
 
-// LastDesired returns the replicas that v keeps until a cycle decides otherwise: those of
-// the last decision, else those that its target has. A last decision for zero counts as none
-// while the target can be read: it confirmed that nothing runs, and must not undo replicas
-// that a user has started since.
+// LastDesired returns the replicas that v keeps until a cycle decides otherwise: those of the last
+// decision, else those that its target has. While the target can be read, a last decision for zero
+// counts as none: it confirmed that no replica runs, and must not undo replicas that a user has
+// started since.
 func (h History) LastDesired(v Variant) Replicas {
 	past, decided := h[v.Key]
 	if decided && (past.Desired != 0 || !v.Replicas.Observed) {
@@ -118,8 +117,8 @@ func (h History) Cost(variants []Variant) float64 {
 	return sum
 }
 
-// Moved returns p after d where d changes the decision, which is still to be remembered: whether that
-// is a move to cheaper variants. cost is what the replicas of the model cost per hour before d.
+// Moved returns p with MoveTo and MoveCost updated by d, which changes the decision and is not in p
+// yet. cost is the cost per hour of the model's replicas before d.
 func (p Past) Moved(d Decision, cost float64) Past {
 	switch to := d.Target(); {
 	case to == p.Desired:
@@ -148,9 +147,9 @@ func (p Past) Serving(model ModelKey, now time.Time) Past {
 	return p
 }
 
-// Observe returns p after the replicas seen at now. Only a target that comes closer to Desired
-// than ever before makes progress, so a pod that comes and goes makes progress once. If a target
-// had the desired replicas for long enough, and another client then changes them, a new wait begins.
+// Observe returns p after the replicas seen at now. Only a target that comes closer to Desired than
+// ever before makes progress, so a pod that comes and goes makes progress once. If a target had the
+// desired replicas for long enough, and another client then changes them, a new wait begins.
 func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 	if !seen.Observed {
 		return p
@@ -183,8 +182,8 @@ func (p Past) Observe(seen ReplicaCounts, now time.Time) Past {
 // did not become Ready, and no replica was ordered since.
 func (p Past) MoveCancelled() bool { return p.MoveTo == 0 && p.MoveCost > 0 }
 
-// Starts returns p of a variant with the given usual start-up, 0 while unknown. Orders that were
-// cancelled before the start-up was known are forgotten: they may have been late only.
+// Starts returns p of a variant with the given usual start-up, 0 while unknown. Once it is known, p
+// forgets orders that were cancelled before: they may only have been late.
 func (p Past) Starts(usual time.Duration) Past {
 	if usual <= 0 || !p.Failures.Early {
 		return p
@@ -196,14 +195,14 @@ func (p Past) Starts(usual time.Duration) Past {
 	return p
 }
 
-// Decide returns p after a decision for target replicas at now. A decision for the same number
-// leaves all times as they are.
+// Decide returns p after a decision for target replicas at now. A repeated decision for the same
+// number leaves all times as they are.
 func (p Past) Decide(target Replicas, now time.Time) Past {
 	switch {
 	case p.DecidedAt.IsZero():
 		if p.Counts.Observed {
 			p.Change = target - p.Counts.Current
-			p.Waits = Waits{There: p.Counts.Current} // no cycle ordered those that are missing of these
+			p.Waits = Waits{There: p.Counts.Current} // no cycle ordered the missing ones of these
 		}
 		p.Desired, p.DecidedAt = target, now
 	case target != p.Desired:
@@ -218,8 +217,8 @@ func (p Past) Decide(target Replicas, now time.Time) Past {
 	return p.wait(now)
 }
 
-// wait returns p with a wait for Desired that begins at now. Replicas that were missing before
-// keep the time since which they are missing.
+// wait returns p with a wait for Desired that begins at now. Replicas that were missing before keep
+// their earlier time.
 func (p Past) wait(now time.Time) Past {
 	p.ProgressAt, p.Gap, p.WholeAt = now, p.missing(), time.Time{}
 	if p.Counts.Observed {
@@ -231,7 +230,7 @@ func (p Past) wait(now time.Time) Past {
 	return p
 }
 
-// asked is how many replicas the target should have: the desired ones, or, after a decision for
+// asked returns the replicas that the target should have: the desired ones or, after a decision for
 // zero, those that another client started.
 func (p Past) asked() Replicas {
 	if p.Desired == 0 {
@@ -240,7 +239,7 @@ func (p Past) asked() Replicas {
 	return p.Desired
 }
 
-// missing counts the replicas by which the target differs from Desired, and those that it asks
+// missing returns the replicas by which the target differs from Desired, plus those that it asks
 // for and that are not Ready.
 func (p Past) missing() Replicas {
 	if !p.Counts.Observed {

@@ -2,10 +2,9 @@ package scaling
 
 import "maps"
 
-// Inherit returns the history in which a variant of the fleet without a past has that of the
-// variant that had its target and its model before and is not in the fleet any more: the object
-// that makes a target a variant may be replaced by another while the pods stay. It does not
-// modify h.
+// Inherit returns the history in which each variant of the fleet without a past gets the past of a
+// variant that had the same target and model and has left the fleet: another object may make the
+// target a variant while its pods stay. It does not modify h.
 func (h History) Inherit(fleet Fleet) History {
 	type place struct {
 		namespace, kind, name string
@@ -29,7 +28,7 @@ func (h History) Inherit(fleet Fleet) History {
 			continue
 		}
 		if other, taken := out[to]; taken && !past.DecidedAt.After(other.DecidedAt) {
-			continue // of several that are gone, the one that was decided on last
+			continue // of several that left, the one with the latest decision counts
 		}
 		out[to] = past
 	}

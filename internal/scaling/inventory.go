@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Inventory is the stock of accelerators that pods can be placed on: of nodes
-// that are Ready and not cordoned, minus what every pod of the cluster asks for.
-// The zero value is unknown, which is not the same as none.
+// Inventory is the stock of accelerators on which pods can be placed: those of Ready nodes that are
+// not cordoned, minus the requests of all pods in the cluster. The zero value is unknown, which is
+// not the same as none.
 type Inventory struct {
 	Known  bool        `json:"known"`
 	At     time.Time   `json:"at,omitzero"`
@@ -18,18 +18,17 @@ type Inventory struct {
 // NodeGroup is the nodes of one group with one type of accelerator.
 type NodeGroup struct {
 	Accelerator string       `json:"accelerator"` // canonical type
-	Name        string       `json:"name"`        // of the group, "" where nodes have none
+	Name        string       `json:"name"`        // of the group, "" for nodes without one
 	Total       Accelerators `json:"total"`       // accelerators, in use or not
-	// Promised is the part of what is free, or will be, that pods without a node find
-	// room on: Free is without it.
+	// Promised counts the free and leaving accelerators that pods waiting for a node will take.
+	// Free does not contain them.
 	Promised Accelerators `json:"promised,omitempty"`
-	// Free lists the nodes that have any left, or will have, sorted by GPUs, Leaving.
-	// A pod has all its accelerators on one node: eight nodes with one each hold no pod
-	// of 8.
+	// Free lists the nodes that have free or leaving accelerators, sorted by GPUs, Leaving. A pod
+	// needs all its accelerators on one node: eight nodes with one each hold no pod of 8.
 	Free []FreeNodes `json:"free,omitempty"`
 }
 
-// Places reports whether nodes have room now for every pod of one replica of v.
+// Places reports whether nodes have free accelerators now for every pod of one replica of v.
 func (i Inventory) Places(v Variant) bool {
 	nodes := map[Accelerators]int{} // by free accelerators
 	for _, g := range i.Groups {
@@ -61,8 +60,8 @@ func (i Inventory) Places(v Variant) bool {
 // FreeNodes are nodes with equally many free accelerators, now and soon.
 type FreeNodes struct {
 	GPUs Accelerators `json:"gpus"` // free on each, >= 0
-	// Leaving are those on each that pods hold which are ending, >= 0: free once they
-	// have ended, besides GPUs. One of the two is above 0.
+	// Leaving is the number on each node that terminating pods still hold, >= 0; they will be free
+	// besides GPUs. One of the two is above 0.
 	Leaving Accelerators `json:"leaving,omitempty"`
 	Nodes   int          `json:"nodes"` // how many such nodes there are, >= 1
 }

@@ -36,16 +36,15 @@ func (k VariantKey) Compare(o VariantKey) int {
 	return cmp.Or(strings.Compare(k.Namespace, o.Namespace), strings.Compare(k.Name, o.Name))
 }
 
-// TargetRef names the workload that a variant scales. It lives in the
-// variant's namespace.
+// TargetRef names the workload that a variant scales, in the variant's namespace.
 type TargetRef struct {
 	APIVersion string `json:"apiVersion"` // group/version, "apps/v1" for a Deployment
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
 }
 
-// ErrClusterScoped is the error of a target whose kind has no namespace. Who may write
-// a VariantAutoscaling in one namespace has no say in objects of the whole cluster.
+// ErrClusterScoped is the error for a target whose kind has no namespace. Permission to write a
+// VariantAutoscaling in one namespace must not extend to objects of the whole cluster.
 var ErrClusterScoped = errors.New("it belongs to no namespace; a VariantAutoscaling scales targets of its own namespace only")
 
 // String returns "Kind/name".

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// VariantFits are the Fits of the variants of one model, by the name of the variant. It is
-// a value: no method changes it. Its JSON is what is stored; see storedFit.
+// VariantFits are the Fits of the variants of one model, by variant name. It is a value: no method
+// changes it. Its JSON is the stored form; see storedFit.
 type VariantFits map[string]Fit
 
-// Merge returns what both know: of a variant that both have seen, by the later look.
+// Merge returns the fits of both; for a variant in both, the one with the later look.
 func (v VariantFits) Merge(o VariantFits) VariantFits {
 	out := make(VariantFits, len(v)+len(o))
 	for _, all := range []VariantFits{v, o} {
@@ -29,7 +29,7 @@ func (v VariantFits) Merge(o VariantFits) VariantFits {
 	return out
 }
 
-// compare orders Fits by their last look; any order of those of one instant will do.
+// compare orders Fits by their last look, then by weight. Any order will do for the rest.
 func (f Fit) compare(o Fit) int {
 	if c := cmp.Or(f.At.Compare(o.At), cmp.Compare(f.looks(), o.looks())); c != 0 {
 		return c
@@ -37,15 +37,14 @@ func (f Fit) compare(o Fit) int {
 	return strings.Compare(fmt.Sprint(f), fmt.Sprint(o))
 }
 
-// movedFit is by which part the mean ITL of a band has to move to make a difference: it
-// varies by less from minute to minute, though requests of a band may be twice as many. In
-// the traces of a day or two that is some seven writes a day.
+// movedFit is the relative change of a band's mean ITL that counts as a difference. The mean varies
+// by less from minute to minute, even though a band spans a factor of two in batch size. In the
+// recorded traces of a day or two this causes about seven writes a day.
 const movedFit = 0.15
 
-// Differs reports whether a decision by v may come out otherwise than one by o: of a
-// variant that is on other accelerators, has another template or was seen in twice as many
-// windows, in another band or in one that has become faster or slower. What o has seen later
-// is no difference.
+// Differs reports whether decisions by v may differ from decisions by o: v has a later look at a
+// variant, and the variant has other accelerators or another template, twice as many windows, or a
+// band that is new, faster or slower.
 func (v VariantFits) Differs(o VariantFits) bool {
 	for name, f := range v {
 		had := o[name]
@@ -59,10 +58,10 @@ func (v VariantFits) Differs(o VariantFits) bool {
 	return false
 }
 
-// Seen reports whether something was seen.
+// Seen reports whether f has any looks.
 func (f Fit) Seen() bool { return f.looks() > 0 }
 
-// differs reports whether f says something else of a band than b does.
+// differs reports whether b contradicts the band of f, or adds to it.
 func (f Fit) differs(b Band) bool {
 	if b.ITL.Looks < LooksEnough {
 		return false
@@ -75,16 +74,17 @@ func (f Fit) differs(b Band) bool {
 	return math.Abs(is-was) > movedFit*was || b.TTFT.Looks >= LooksEnough && f.Bands[i].TTFT.Looks == 0
 }
 
-// band returns where a band is among those of f, or would be.
+// band returns the index of a band in f.Bands, or the index to insert it at, and whether it is
+// there.
 func (f Fit) band(of int) (int, bool) {
 	return slices.BinarySearchFunc(f.Bands, of, func(b Band, of int) int { return b.Of - of })
 }
 
-// mean returns the harmonic mean of what was measured, where the first regressor is 1.
+// mean returns the harmonic mean of the measurements, if the first regressor is 1.
 func (s Sums) mean() float64 { return s.Looks / s.X0 }
 
-// Less returns v without the variant that was not seen for longest. It returns false where
-// nothing would be left.
+// Less returns v without the variant whose last look is the oldest, and false if no variant is
+// left.
 func (v VariantFits) Less() (VariantFits, bool) {
 	oldest := ""
 	for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -97,7 +97,7 @@ func (v VariantFits) Less() (VariantFits, bool) {
 	return out, len(out) > 0
 }
 
-// String says how fast replicas of each variant were alone and together.
+// String describes the ITL of each variant at small and large batch sizes.
 func (v VariantFits) String() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -106,7 +106,7 @@ func (v VariantFits) String() string {
 	return strings.Join(out, ", ")
 }
 
-// say says how fast replicas were in the lowest band and in the highest.
+// say describes the ITL in the lowest and in the highest band.
 func (f Fit) say() string {
 	if len(f.Bands) == 0 {
 		return fmt.Sprintf("ITL %.1f ms in an overload (%.0f windows)", f.Over.mean(), f.Over.Looks)
@@ -121,9 +121,9 @@ func (f Fit) say() string {
 	return fmt.Sprintf("%s (%.0f windows)", text, f.looks())
 }
 
-// storedFit is a Fit as it is stored. A band takes a byte for its number and the sums of
-// its ITL and of its TTFT as 22 numbers of 4 bytes, which is some 119 characters in JSON and as
-// exact as a measurement: six bands, up to 64 requests, take some 850 with the rest.
+// storedFit is the stored form of a Fit. A band takes a byte for its number and 22 numbers of 4
+// bytes for the sums of its ITL and TTFT: about 119 characters in JSON, as exact as a measurement.
+// Six bands, up to 64 requests, take about 850 with the rest.
 type storedFit struct {
 	Subject
 	At    time.Time `json:"at"` // in whole seconds
@@ -134,12 +134,11 @@ type storedFit struct {
 const (
 	sumsBytes = 11 * 4
 	bandBytes = 1 + 2*sumsBytes
-	// largestBand is the largest that is stored: more than 10^18 requests do not decode
-	// together.
+	// largestBand is the largest stored band: more than 10^18 requests do not decode together.
 	largestBand = 62
 )
 
-// MarshalJSON returns what is stored of the Fits that have seen something.
+// MarshalJSON returns the stored form of the Fits that have any looks.
 func (v VariantFits) MarshalJSON() ([]byte, error) {
 	out := make(map[string]storedFit, len(v))
 	for name, f := range v {
@@ -176,7 +175,7 @@ func (v *VariantFits) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// fit returns the Fit that is stored.
+// fit returns the Fit that s stores.
 func (s storedFit) fit() (Fit, error) {
 	f := Fit{Of: s.Subject, At: s.At.UTC().Truncate(time.Second)}
 	if len(s.Bands)%bandBytes != 0 || len(s.Over) != 0 && len(s.Over) != sumsBytes || len(s.Bands)+len(s.Over) == 0 {
@@ -200,13 +199,13 @@ func (s storedFit) fit() (Fit, error) {
 	return f, nil
 }
 
-// numbers returns the sums in the order in which they are stored.
+// numbers returns the sums in their stored order.
 func (s Sums) numbers() [11]float64 {
 	return [11]float64{s.Looks, s.XX00, s.XX01, s.XX02, s.XX11, s.XX12, s.XX22, s.X0, s.X1, s.X2, s.Squares}
 }
 
-// storable reports whether the sums are of looks that an engine may show: numbers that are
-// at least 0, of some windows with some measurement.
+// storable reports whether an engine can have caused the sums: all are finite and >= 0, and they
+// contain some windows and some measurement.
 func (s Sums) storable() bool {
 	for _, x := range s.numbers() {
 		if small := float32(x); !(small >= 0) || math.IsInf(float64(small), 0) {
@@ -216,7 +215,7 @@ func (s Sums) storable() bool {
 	return float32(s.Looks) > 0 && float32(s.X0) > 0
 }
 
-// appendTo appends the sums as they are stored.
+// appendTo appends the stored form of the sums.
 func (s Sums) appendTo(to []byte) []byte {
 	for _, x := range s.numbers() {
 		to = binary.LittleEndian.AppendUint32(to, math.Float32bits(float32(x)))
@@ -224,7 +223,7 @@ func (s Sums) appendTo(to []byte) []byte {
 	return to
 }
 
-// sumsIn reads sums as they are stored.
+// sumsIn reads the stored form of sums.
 func sumsIn(from []byte) Sums {
 	var x [11]float64
 	for i := range x {

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// mostNamed bounds what a detail says of the variants of one model: each variant
-// repeats it, and a model may have thousands.
+// mostNamed limits the variants that a detail describes: each variant of a model repeats it, and a
+// model may have thousands.
 const mostNamed = 3
 
-// Few joins what is said of several variants: the first three, and how many more
-// there are.
+// Few joins the texts on several variants: the first three, and the number of the others.
 func Few(texts []string) string {
 	if more := len(texts) - mostNamed; more > 0 {
 		return fmt.Sprintf("%s; and %d more", strings.Join(texts[:mostNamed], "; "), more)
@@ -18,8 +17,7 @@ func Few(texts []string) string {
 	return strings.Join(texts, "; ")
 }
 
-// FirstOf names the first most of all, and says how many more there are: "a, b and 2
-// more".
+// FirstOf names the first most elements of all, and the number of the others: "a, b and 2 more".
 func FirstOf[T any](all []T, most int, name func(T) string) string {
 	names := make([]string, 0, most)
 	for _, one := range all[:min(most, len(all))] {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// ModelPast is what is remembered of one model between cycles. Every variant of the model keeps a
-// copy, so that it is there as long as one of them is.
+// ModelPast is the memory of one model between cycles. Every variant of the model keeps a copy, so
+// that it lasts as long as any of them.
 type ModelPast struct {
 	// Informed lists when each analyzer last had a result for the model, sorted by Analyzer.
 	Informed []Informed `json:"informed,omitempty"`
-	// Backlog is how many requests of the model waited.
+	// Backlog counts the waiting requests of the model.
 	Backlog Backlog `json:"backlog,omitzero"`
 	// Activity says whether the model had requests, and when.
 	Activity Activity `json:"activity,omitzero"`
@@ -27,8 +27,8 @@ type Informed struct {
 	At       time.Time `json:"at"`
 }
 
-// Model returns what variants of one model remember of it: of each part the latest, since one that was
-// added later remembers less. Of equals, that of the first by key.
+// Model returns the memory of the model of variants: each part from the variant with the latest,
+// since a variant that was added later remembers less; of equals, from the first by key.
 func (h History) Model(variants []Variant) ModelPast {
 	var m ModelPast
 	for _, v := range ByKey(variants) {
@@ -37,7 +37,7 @@ func (h History) Model(variants []Variant) ModelPast {
 	return m
 }
 
-// latest returns of each part of m and other the one that was seen later, of equals that of m.
+// latest returns each part from m or other, whichever is later; of equals, from m.
 func (m ModelPast) latest(other ModelPast) ModelPast {
 	m.Informed = latestInformed(m.Informed, other.Informed)
 	m.Backlog = m.Backlog.latest(other.Backlog)
@@ -52,7 +52,8 @@ func (m ModelPast) latest(other ModelPast) ModelPast {
 	return m
 }
 
-// latestInformed returns for each analyzer the later entry of two lists that are sorted by Analyzer.
+// latestInformed returns for each analyzer the later entry of two lists that are sorted by
+// Analyzer.
 func latestInformed(a, b []Informed) []Informed {
 	if slices.Equal(a, b) || len(b) == 0 {
 		return a
@@ -70,7 +71,7 @@ func latestInformed(a, b []Informed) []Informed {
 	return out
 }
 
-// at is At of a Past, of its model.
+// at returns m as it is remembered at now; see Past.At.
 func (m ModelPast) at(now time.Time) ModelPast {
 	m.Informed = slices.Clone(m.Informed)
 	for i := range m.Informed {

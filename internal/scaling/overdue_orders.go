@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// lasting is for how long a replica must be Ready until it counts as there. A replica that comes
-// and goes stays missing since it was ordered, or since it was last there.
+// lasting is how long a replica must be Ready until it counts as there. A replica that comes and
+// goes counts as missing since it was ordered, or since it was last there.
 const lasting = 5 * time.Minute
 
-// Waits holds since when each missing replica of a variant is missing. Replicas are numbered from 1,
-// and Ready replicas come first: with 8 of 10 Ready, replicas 9 and 10 are missing. A replica that is
-// Ready for less than lasting still counts as missing. The zero value knows no replica. It is a value:
-// no method changes it.
+// Waits holds since when each missing replica of a variant is missing. Replicas are numbered from
+// 1, and Ready replicas come first: with 8 of 10 Ready, replicas 9 and 10 are missing. A replica
+// that is Ready for less than lasting still counts as missing. The zero value knows no replica. It
+// is a value: no method changes it.
 type Waits struct {
 	// There counts the replicas that have been Ready for lasting or longer.
 	There Replicas `json:"there,omitempty"`
@@ -28,15 +28,15 @@ type Wait struct {
 	// WasReady is true for replicas that were there before, false for those that were ordered
 	// and have not been there yet.
 	WasReady bool `json:"lost,omitempty"`
-	// Back is since when they are Ready, zero while they are not.
+	// Back is the time since which they are Ready again, zero while they are not.
 	Back time.Time `json:"back,omitzero"`
 }
 
 // Known reports whether w knows of any replica.
 func (w Waits) Known() bool { return w.There > 0 || len(w.Runs) > 0 }
 
-// Then returns w after a look at now that found ready of wanted replicas Ready. Replicas beyond those
-// that w knows were ordered at the time ordered.
+// Then returns w after a look at now that found ready of wanted replicas Ready. Replicas beyond
+// those that w knows were ordered at the time ordered.
 func (w Waits) Then(wanted, ready Replicas, ordered, now time.Time) Waits {
 	next := w.upTo(wanted, ordered)
 	if lost := next.There; ready < lost {
@@ -74,9 +74,9 @@ func (w Waits) Then(wanted, ready Replicas, ordered, now time.Time) Waits {
 	return next
 }
 
-// exchange returns w after replicas that stopped being Ready at since are Ready again at now. The pods
-// that became Ready may be newly ordered ones instead. So as many ordered replicas count as arrived, and
-// as many that are still missing count as those that were Ready before.
+// exchange returns w after replicas that stopped being Ready at since are Ready again at now. The
+// pods that became Ready may be newly ordered ones instead. So as many ordered replicas count as
+// arrived, and as many that are still missing count as those that were Ready before.
 func (w Waits) exchange(since, now time.Time) Waits {
 	returned := func(r Wait) bool { return r.WasReady && r.Since.Equal(since) && r.Back.Equal(now) }
 	ordered := func(r Wait) bool { return !r.WasReady && r.Back.IsZero() && !r.Since.Before(since) }
@@ -117,7 +117,7 @@ func (w Waits) turn(n Replicas, ok func(Wait) bool) Waits {
 	return w
 }
 
-// upTo returns w with exactly so many replicas.
+// upTo returns w with exactly wanted replicas; added ones were ordered at ordered.
 func (w Waits) upTo(wanted Replicas, ordered time.Time) Waits {
 	out := Waits{There: min(w.There, wanted)}
 	last := out.There
@@ -147,7 +147,7 @@ func (w Waits) Ordered(beyond, wanted Replicas) Replicas {
 	return n
 }
 
-// join appends a run, to the last one where they are alike.
+// join appends a run, or extends the last one if both are alike.
 func join(runs []Wait, r Wait) []Wait {
 	if n := len(runs); n > 0 && runs[n-1].Since.Equal(r.Since) && runs[n-1].Back.Equal(r.Back) && runs[n-1].WasReady == r.WasReady {
 		runs[n-1].To = r.To
@@ -157,7 +157,8 @@ func join(runs []Wait, r Wait) []Wait {
 }
 
 // Missing lists the missing replicas, from the first that is not Ready up to wanted, one entry for
-// each time since which some are missing. Replicas that w does not know count as ordered at otherwise.
+// each time since which some are missing. Replicas that w does not know count as ordered at
+// otherwise.
 func (w Waits) Missing(ready, wanted Replicas, otherwise time.Time) []Missing {
 	var out []Missing
 	from := max(ready, min(w.There, wanted))

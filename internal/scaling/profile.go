@@ -2,11 +2,11 @@ package scaling
 
 import "cmp"
 
-// MostBatch bounds the requests that a replica computes together: no engine is run
-// with more, and the work and the memory of sizing one grow with it.
+// MostBatch limits the requests that a replica computes together: no engine is run with more, and
+// the time and memory to size a replica grow with it.
 const MostBatch = 4096
 
-// DefaultBatch is the batch of a replica of which it is not known: the default of vLLM's
+// DefaultBatch is the assumed maximum batch size while it is unknown: the default of vLLM's
 // --max-num-seqs.
 const DefaultBatch = 256
 
@@ -15,13 +15,12 @@ const DefaultBatch = 256
 //	ITL     = Alpha + Beta*n            [ms]
 //	prefill = Gamma + Delta*tokens*n    [ms]
 //
-// for n concurrent requests and prompts of that many tokens. The zero value is
-// the profile of a variant that names none.
+// for n concurrent requests and prompts of that many tokens. The zero value is no profile.
 type Profile struct {
 	// Source is the field that the profile was read from, "" when there is none.
 	Source string `json:"source,omitempty"`
-	// Problem says why the coefficients cannot be used, "" when they can or when
-	// there is no profile. The coefficients are 0 with it.
+	// Problem says why the coefficients cannot be used, "" if they can or if there is no profile.
+	// With a Problem, the coefficients are 0.
 	Problem string `json:"problem,omitempty"`
 
 	Alpha float64 `json:"alpha,omitempty"` // ms, >= 0
@@ -29,19 +28,19 @@ type Profile struct {
 	Gamma float64 `json:"gamma,omitempty"` // ms, >= 0
 	Delta float64 `json:"delta,omitempty"` // ms per input token and concurrent request, >= 0
 
-	// MaxBatchSize, at most MostBatch, is how many requests a replica serves at the same time, 0
-	// where the profile does not say. It holds with a Problem too.
+	// MaxBatchSize is the largest number of requests that a replica serves at the same time, at
+	// most MostBatch; 0 where the profile does not state it. It is valid even with a Problem.
 	MaxBatchSize int `json:"maxBatchSize,omitempty"`
 }
 
-// MaxBatch returns how many requests a replica of v computes together at most, up to MostBatch:
-// what the arguments of its engine allow, else what its profile says; 0 where neither is known.
+// MaxBatch returns the maximum batch size of a replica of v, up to MostBatch: from the arguments of
+// its engine, else from its profile; 0 while unknown.
 func (v Variant) MaxBatch() int {
 	return min(max(0, cmp.Or(v.Limits.MaxBatch, v.Profile.MaxBatchSize)), MostBatch)
 }
 
-// SizedBatch returns up to how many requests the profile of v can be relied on: no more than
-// it says, nor than the arguments of the engine allow; 0 where neither is known.
+// SizedBatch returns the largest batch for which the profile of v is valid: the smaller of the
+// profile's and the engine's maximum, up to MostBatch; 0 while both are unknown.
 func (v Variant) SizedBatch() int {
 	if stated, allowed := v.Profile.MaxBatchSize, v.Limits.MaxBatch; stated > 0 && allowed > 0 {
 		return min(stated, allowed, MostBatch)
@@ -49,8 +48,7 @@ func (v Variant) SizedBatch() int {
 	return v.MaxBatch()
 }
 
-// Batch returns how many requests a replica with p computes together at most: as p says, up to
-// MostBatch, else DefaultBatch.
+// Batch returns the maximum batch size of p, up to MostBatch, or DefaultBatch while it is unknown.
 func (p Profile) Batch() int {
 	if p.MaxBatchSize <= 0 {
 		return DefaultBatch

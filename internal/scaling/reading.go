@@ -7,14 +7,14 @@ type Freshness uint8
 
 // The states of a Reading, from nothing to certain.
 const (
-	// Absent means that a value was expected and there is none.
+	// Absent means that a value was expected and is missing.
 	Absent Freshness = iota
 	// NotApplicable means that this cluster has no source for the value, so
 	// no decision waits for it.
 	NotApplicable
-	// Stale means that the value is older than anything that may be acted on.
+	// Stale means that the value is too old to act on.
 	Stale
-	// Aging means that the value may justify growth and never a reduction.
+	// Aging means that the value may justify growth but never a reduction.
 	Aging
 	// Fresh means that the value is current.
 	Fresh
@@ -43,18 +43,18 @@ type Reading struct {
 	State Freshness `json:"state"`
 }
 
-// Largest is more than any quantity of this package measures, in its own unit: as
-// requests, tokens, tokens of a KV cache, per second, or as milliseconds 31 years.
-// Smallest is less than any measures but 0. Between the two, sums, products and
-// quotients over a fleet stay far from the ends of float64.
+// Largest is more than any quantity of this package, in its own unit: requests, tokens, tokens of a
+// KV cache, a rate per second; as milliseconds it is 31 years. Smallest is less than any quantity
+// but 0. Between the two, sums, products and quotients over a fleet stay far from the limits of
+// float64.
 const (
 	Largest  = 1e12
 	Smallest = 1e-12
 )
 
-// Measured returns a Reading of v in the given state; what is below Smallest is 0. A
-// number that no quantity of this package can take (NaN, negative, above Largest) is
-// Absent: the guard stands here once, where values enter.
+// Measured returns a Reading of v in the given state; values below Smallest become 0. A number that
+// no quantity can take (NaN, negative, above Largest) is Absent. Values enter only here, so no
+// other code checks this.
 func Measured(v float64, state Freshness) Reading {
 	switch {
 	case !(v >= 0 && v <= Largest):

@@ -2,31 +2,30 @@ package scaling
 
 import "time"
 
-// CycleID names a cycle, differently from every other cycle of any process:
-// "k7hw2cxd-12" is the twelfth of its process. It is the same wherever a cycle
-// shows: log lines, events, records, explanations. Compare it for equality only.
+// CycleID names a cycle, unlike every other cycle of any process: "k7hw2cxd-12" is the twelfth of
+// its process. Log lines, events, records and explanations of the cycle show it. Compare it for
+// equality only.
 type CycleID string
 
-// Record is everything that one cycle saw and decided. It is never modified
-// after it was handed on.
+// Record is everything that one cycle read and decided. It is never modified after it was handed
+// on.
 type Record struct {
 	Cycle     CycleID       `json:"cycle"`
-	Interval  time.Duration `json:"interval"`  // planned until the next cycle, 0 where only a change brings one
+	Interval  time.Duration `json:"interval"`  // planned time to the next cycle, 0 where only a change starts one
 	Duration  time.Duration `json:"duration"`  // of the cycle up to the plan, collection included
-	Fleet     Fleet         `json:"fleet"`     // what there was
+	Fleet     Fleet         `json:"fleet"`     // variants and pods
 	Snapshots []Snapshot    `json:"snapshots"` // sorted by model
-	Analyses  []Analysis    `json:"analyses"`  // sorted by model, then analyzer
+	Analyses  []Analysis    `json:"analyses"`  // by model, then role; the one that decided first
 	Plan      Plan          `json:"plan"`
-	// Inventory is the stock that limited models were bound by; it is not Known where
-	// none is limited.
+	// Inventory is the stock that limited models were bound by; unknown where no model is limited.
 	Inventory Inventory `json:"inventory,omitzero"`
-	// Deciding is the part of Duration after everything was collected.
+	// Deciding is the part of Duration after the collection.
 	Deciding time.Duration `json:"deciding,omitempty"`
-	// Gap is how far the shares of limited models may be from the least cost, a ratio;
-	// unknown where nothing had to be shared out.
+	// Gap is the largest possible distance of the shares of limited models from the least cost, a
+	// ratio; unknown where no accelerators had to be shared.
 	Gap Reading `json:"gap,omitzero"`
-	// Objectives are those that models were decided with, sorted by model; a model
-	// without one is not listed.
+	// Objectives are the objectives that the cycle used, sorted by model; a model without one is
+	// not listed.
 	Objectives []ModelObjective `json:"objectives,omitempty"`
 
 	History History `json:"-"` // after the plan; of the variants in the fleet
@@ -42,7 +41,7 @@ func (r Record) Snapshot(model ModelKey) (Snapshot, bool) {
 	return Snapshot{}, false
 }
 
-// By returns the analysis of a part by an analyzer, whether it decided or not.
+// By returns the analysis of a part by the named analyzer, even if it did not decide.
 func (r Record) By(part Part, analyzer string) (Analysis, bool) {
 	for _, a := range r.Analyses {
 		if a.Part() == part && a.Analyzer == analyzer {
@@ -52,7 +51,7 @@ func (r Record) By(part Part, analyzer string) (Analysis, bool) {
 	return Analysis{}, false
 }
 
-// Analysis returns the analysis of a part by which it was decided.
+// Analysis returns the analysis that decided a part.
 func (r Record) Analysis(part Part) (Analysis, bool) {
 	for _, a := range r.Analyses {
 		if a.Part() == part {

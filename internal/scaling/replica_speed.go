@@ -1,7 +1,6 @@
 package scaling
 
-// Pace is how fast one replica worked, in means over the window. The zero value is one
-// of which that is not known.
+// Pace is the speed of one replica, in means over the window. The zero value is unknown.
 type Pace struct {
 	Decoding float64 `json:"decoding,omitempty"` // requests that waited for their next token, >= 0
 	ITL      float64 `json:"itl,omitempty"`      // ms from one token to the next, > 0 where Decoding is

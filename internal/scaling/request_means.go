@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// Means are what the requests of a model are like and how fast they are served, in the
-// mean of the last minutes: sums over requests, in which the past counts ever less. The
-// zero value has seen none.
+// Means are the mean lengths and latencies of the requests of a model in the last minutes: sums
+// over requests, in which older requests count less and less. The zero value has seen none.
 type Means struct {
 	At       time.Time `json:"at,omitzero"` // of the last look
 	Requests float64   `json:"requests,omitempty"`
 	Input    float64   `json:"input,omitempty"`  // tokens
 	Output   float64   `json:"output,omitempty"` // tokens
-	// Timed is how many of the requests latencies are known of, and what follows sums
-	// over those: TTFT and ITL, in ms, the requests that a replica computed together, and
-	// the coefficients of the profiles of the replicas that computed them.
+	// Timed counts the requests with known latencies. The fields below are sums over those: TTFT
+	// and ITL in ms, the batch size, and the coefficients of the profiles of the replicas that
+	// served them.
 	Timed    float64 `json:"timed,omitempty"`
 	TTFT     float64 `json:"ttft,omitempty"`
 	ITL      float64 `json:"itl,omitempty"`
@@ -26,13 +25,13 @@ type Means struct {
 	Delta    float64 `json:"delta,omitempty"`
 }
 
-// meansFade is how long it takes what was seen to count e times less: long enough that
-// lengths do not move a decision from one look to the next, and short beside an hour,
-// in which they change.
+// meansFade is the time in which the weight of a request falls by a factor e: long enough that
+// lengths do not change a decision from one look to the next, and short beside an hour, in which
+// they do change.
 const meansFade = 10 * time.Minute
 
-// Then returns m after a look at s. replicas is how many replicas served, 0 where
-// latencies tell nothing of them: while requests wait, or while some are new. p has the
+// Then returns m updated by a look at s. replicas is the number of replicas that served, 0 where
+// latencies say nothing about them: while requests wait, or some replicas are new. p holds the
 // coefficients of their profiles, in the mean over requests.
 func (m Means) Then(s Snapshot, replicas float64, p Profile) Means {
 	since, l := s.At.Sub(m.At), s.Load
@@ -57,13 +56,13 @@ func (m Means) Then(s Snapshot, replicas float64, p Profile) Means {
 	return m
 }
 
-// together is how many requests a replica computes at a time, by Little's law.
+// together returns the mean batch size of a replica, by Little's law.
 func (l Load) together(replicas float64) float64 {
 	return l.ArrivalRate.Value / replicas * (l.TTFT.Value + (l.OutputTokens.Value-1)*l.ITL.Value) / 1000
 }
 
-// Profile returns the coefficients of the profiles of the replicas that computed the
-// requests, in the mean, and false where no latency is known.
+// Profile returns the mean coefficients of the profiles of the replicas that served the requests,
+// and false while unknown.
 func (m Means) Profile() (p Profile, known bool) {
 	if !(m.Timed > 0) || !(m.Alpha > 0) {
 		return Profile{}, false
@@ -71,7 +70,7 @@ func (m Means) Profile() (p Profile, known bool) {
 	return Profile{Alpha: m.Alpha / m.Timed, Beta: m.Beta / m.Timed, Gamma: m.Gamma / m.Timed, Delta: m.Delta / m.Timed}, true
 }
 
-// Lengths returns the mean lengths, in tokens, and false where no request was seen.
+// Lengths returns the mean lengths in tokens, and false before the first request.
 func (m Means) Lengths() (input, output float64, known bool) {
 	if !(m.Requests > 0) {
 		return 0, 0, false

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Role is the part of a request that the pods of a variant serve, in llm-d's words (ParseRole). Any
-// other word than those below is the whole request, as far as decisions on it are made at all
+// Role is the part of a request that the pods of a variant serve, by its name in llm-d (ParseRole).
+// Any other value counts as the whole request, unless it makes the variant undecidable
 // (Variant.Undecidable).
 type Role string
 
@@ -18,9 +18,9 @@ const (
 	RoleDecode  Role = "decode"  // receives the KV cache and generates the other tokens
 )
 
-// ParseRole returns the role that a word of llm-d stands for, "" for the whole request. Pods with an
-// unknown word get no requests from llm-d, and those with an encoder of their own are not decided on: both
-// are errors, which begin with the word.
+// ParseRole returns the role for a word of llm-d, "" for the whole request. It returns an error
+// that begins with the word for unknown words, since llm-d sends such pods no requests, and for
+// pods that encode for others, which are not supported.
 func ParseRole(word string) (Role, error) {
 	switch word {
 	case "", "both", "prefill-decode", "encode-prefill-decode":
@@ -34,13 +34,13 @@ func ParseRole(word string) (Role, error) {
 }
 
 // Disaggregated reports whether the variants of one model serve its requests in parts: one of them
-// has RolePrefill. Every variant of such a model with another role belongs to decode.
+// has RolePrefill. All variants with another role then belong to decode.
 func Disaggregated(variants []Variant) bool {
 	return slices.ContainsFunc(variants, func(v Variant) bool { return v.Role == RolePrefill })
 }
 
-// Part is what is decided on at once: a model, or one role of a model that is served in parts. Role
-// is "" for a whole model.
+// Part is the unit of decisions: a model, or one role of a model that is served in parts. Role is
+// "" for a whole model.
 type Part struct {
 	Model ModelKey `json:"model"`
 	Role  Role     `json:"role,omitempty"`
@@ -51,7 +51,7 @@ func (p Part) Compare(o Part) int {
 	return cmp.Or(p.Model.Compare(o.Model), strings.Compare(string(p.Role), string(o.Role)))
 }
 
-// String returns "namespace/id", and of a role "namespace/id (prefill)".
+// String returns "namespace/id", or "namespace/id (prefill)" for a role.
 func (p Part) String() string {
 	if p.Role == "" {
 		return p.Model.String()
@@ -59,7 +59,7 @@ func (p Part) String() string {
 	return p.Model.String() + " (" + string(p.Role) + ")"
 }
 
-// PartOf returns what is decided on together with v, which is one of the variants of its model.
+// PartOf returns the part that v belongs to, given all variants of its model.
 func (v Variant) PartOf(variants []Variant) Part {
 	switch {
 	case !Disaggregated(variants):
@@ -70,21 +70,21 @@ func (v Variant) PartOf(variants []Variant) Part {
 	return Part{v.Model, RoleDecode}
 }
 
-// RoleLoad is what one role of a model has to do: the rate, the lengths and the latencies of its part
-// of the requests. Of prefill, each request has one output token, TTFT ends with it, and there is no
-// ITL. Of decode, TTFT begins when decode has the request, and PrefixHits are the prompt tokens that
-// decode does not compute: those that prefill handed over and those in its own cache.
+// RoleLoad is the load of one role of a model: the rate, lengths and latencies of its part of the
+// requests. For prefill, each request has one output token, TTFT ends with it, and there is no ITL.
+// For decode, TTFT begins when decode has the request, and PrefixHits covers the prompt tokens that
+// prefill handed over and those in decode's own cache.
 type RoleLoad struct {
 	Role Role `json:"role"`
 	Load Load `json:"load"`
 }
 
-// Part returns what the Snapshot is of.
+// Part returns the part that the Snapshot describes.
 func (s Snapshot) Part() Part { return Part{s.Model, s.Role} }
 
-// Parts returns what is decided on of s, each as a Snapshot of its own: s itself, or of a model that is
-// served in parts decode and prefill, each with its variants, its replicas and its load. A role without a
-// variant is left out. The load of a role that s does not have is Absent.
+// Parts returns one Snapshot for each part that is decided on: s itself, or, for a model that is
+// served in parts, decode and prefill with their variants, replicas and load. A role without a
+// variant is left out. The load of a role that is missing in s is Absent.
 func (s Snapshot) Parts() []Snapshot {
 	if s.Role != "" || !Disaggregated(s.Variants) {
 		return []Snapshot{s}

@@ -1,8 +1,8 @@
 package scaling
 
-// Together returns the load of a model that is served in parts, whose pages are in the given state.
-// Each request counts once: the rate, the lengths and the ITL are those of decode, which has all
-// requests, and the TTFT is that of a request that waits for both roles. All else is that of whole.
+// Together returns the load of a model that is served in parts and whose pages have the given
+// state. Each request counts once: the rate, the lengths and the ITL come from decode, which gets
+// all requests. The TTFT is the sum for both roles. All else comes from whole.
 func Together(whole, decode, prefill Load, page Freshness) Load {
 	whole.ArrivalRate, whole.InputTokens = decode.ArrivalRate.AtBest(page), decode.InputTokens.AtBest(page)
 	whole.OutputTokens, whole.ITL = decode.OutputTokens.AtBest(page), decode.ITL.AtBest(page)
@@ -12,7 +12,7 @@ func Together(whole, decode, prefill Load, page Freshness) Load {
 	whole.TTFT = decode.TTFT.AtBest(page)
 	switch {
 	case !whole.TTFT.Known() || prefill.TTFT.State == NotApplicable:
-		// Of decode alone: prefill gets no request.
+		// TTFT of decode alone: prefill gets no request.
 	case !prefill.TTFT.Known():
 		whole.TTFT = Reading{State: prefill.TTFT.State}
 	default:
@@ -21,8 +21,7 @@ func Together(whole, decode, prefill Load, page Freshness) Load {
 	return whole
 }
 
-// AtBest returns a reading that may be trusted no further than the given state, where that is
-// one in which values are known.
+// AtBest returns r with its freshness limited to state, if both are Aging or Fresh; else r.
 func (r Reading) AtBest(state Freshness) Reading {
 	if r.Known() && state >= Aging {
 		r.State = min(r.State, state)
@@ -30,10 +29,10 @@ func (r Reading) AtBest(state Freshness) Reading {
 	return r
 }
 
-// InProportion returns r where another reading, of which r is a part, is corrected from one value
-// to another: the arrival rate of prefill, where the gateway counts requests that it holds or refuses
-// and that would go to prefill like the others. Each of them goes there once at most: a prefill with a
-// queue, behind which decode sees few requests, has no more than the gateway counts.
+// InProportion returns r, a part of another reading that is corrected from one value to another,
+// corrected by the same factor. Example: the arrival rate of prefill, where the gateway also counts
+// requests that it holds or refuses. Each request reaches prefill once at most, so a prefill with a
+// queue, behind which decode sees few requests, gets no more than the gateway counts.
 func (r Reading) InProportion(from, to Reading) Reading {
 	if to == from || !r.Known() || !from.Known() {
 		return r
@@ -44,7 +43,7 @@ func (r Reading) InProportion(from, to Reading) Reading {
 	return Measured(r.Value, min(r.State, to.State))
 }
 
-// Without returns the histogram without so many observations per second of its least value.
+// Without returns the histogram without rate observations/s of its least value.
 func (h Histogram) Without(rate float64) Histogram {
 	if h.State < Aging || !(rate > 0) {
 		return h

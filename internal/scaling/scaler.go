@@ -5,31 +5,32 @@ import (
 	"time"
 )
 
-// Scalers is who sets the replicas of a target: this process where the variant's
-// object asks for it, and objects that the cluster carries out. The zero value knows
-// nothing of those, which is not the same as none.
+// Scalers describes who sets the replicas of a target: this process where the variant's object asks
+// for it, and scaler objects in the cluster. The zero value is unknown, which is not the same as
+// none.
 type Scalers struct {
-	// Own is what the variant's object asks of this process; see InForce. It is known
-	// whether the others are or not.
+	// Own is the actuation that the variant's object asks for; see InForce. It is valid even if the
+	// scaler objects are unknown.
 	Own   Actuation
 	Known bool
-	Fault string   // why it is not known
+	Fault string   // why List is unknown
 	List  []Scaler // sorted by Kind, Name
-	// ReadAs is the name by which an annotated scaler asks for the decision, where that is not
-	// the variant's and no other variant has it; "" else.
+	// ReadAs is the name by which an annotated scaler reads the decision, if it is neither the
+	// variant's nor that of another variant; else "".
 	ReadAs string
-	Zero   HPAZero // whether an HPA of the cluster may go to zero
-	// ByValue is true when the one scaler that reads the decision Multiplies, and what it reads is
-	// the External Metrics API of this process, which answers it by the ready pods.
+	Zero   HPAZero // whether an HPA of the cluster may scale to zero
+	// ByValue is true if the only scaler that reads the decision Multiplies and reads it from the
+	// External Metrics API of this process, whose answer allows for the ready pods.
 	ByValue bool
 }
 
-// FollowedBy returns v as the scalers of its target read it. A variant that is itself a scaler
-// (Origin) and does not learn its decision cannot be decided on: nothing that is decided arrives. An
-// advisory one can, because nothing is to arrive.
+// FollowedBy returns v with the fields that depend on the scalers of its target. A variant that is
+// itself a scaler (Origin) and misreads its decision cannot be decided on, because no decision
+// would take effect. This does not hold for an advisory variant, whose decisions should not take
+// effect.
 func (v Variant) FollowedBy(by Scalers) Variant {
 	v.ReadAs, v.ByValue = by.ReadAs, by.ByValue
-	if v.Advisory { // the scaler is to read something else
+	if v.Advisory { // its scaler reads another metric
 		v.Paused = v.Paused || v.Undecidable != ""
 		return v
 	}
@@ -52,65 +53,64 @@ const (
 	KindScaledObject = "ScaledObject"
 )
 
-// Scaler is an object that sets the replicas of a target, as one variant of it
-// sees it: a HorizontalPodAutoscaler, or a ScaledObject of KEDA together with the
-// HorizontalPodAutoscaler that KEDA made for it.
+// Scaler is an object that sets the replicas of a target, seen from one variant: a
+// HorizontalPodAutoscaler, or a KEDA ScaledObject with the HorizontalPodAutoscaler that KEDA made
+// for it.
 type Scaler struct {
 	Kind   string // KindHPA or KindScaledObject
 	Name   string
 	Bounds Bounds // of its own, in replicas
 
-	// Misread says why it does not learn the variant's decision, going by what it
-	// is told to read; "" when it does. Nothing but a change of its spec ends that.
+	// Misread says why the scaler does not read the variant's decision, judged by its spec; "" if
+	// it does. Only a change of the spec ends this.
 	Misread string
-	// Unread is why it has not learnt the decision so far, going by its status: it, or
-	// the HorizontalPodAutoscaler that KEDA makes for it, is too new, or it has a value
-	// of other metrics alone. That may pass by itself.
+	// Unread says why the scaler has not read the decision yet, judged by its status: it, or the
+	// HorizontalPodAutoscaler that KEDA makes for it, is too new, or it has values of other metrics
+	// only. This may end by itself.
 	Unread Trouble
-	// Multiplies is true when it reads the decision by the target type Value: it sets what it reads
-	// times its ready pods. Where Misread is not "", too, it does so beside another mistake.
+	// Multiplies is true if the scaler reads the decision by the target type Value: it sets the
+	// metric times its ready pods. If Misread is not "" either, that is another mistake.
 	Multiplies bool
-	// Others is true when it scales on something else too: the highest counts.
+	// Others is true if the scaler also reads other metrics: the highest result counts.
 	Others bool
-	// Paused is true while it is told to leave the target alone.
+	// Paused is true while the scaler is told to leave the target alone.
 	Paused bool
-	// AtZero is true while it stands still because the target has no replicas.
+	// AtZero is true while the scaler is inactive because the target has no replicas.
 	AtZero bool
-	// Asks is the number of replicas that it last wanted, 0 while it wanted none.
+	// Asks is the number of replicas that the scaler last wanted, 0 for none.
 	Asks Replicas
 
 	Up   ScalerRules
 	Down ScalerRules
 
-	// Inactive is why it says that it cannot compute a number of replicas, Unable
-	// why it says that it cannot set one. The zero value when it says no such thing.
+	// Inactive says why the scaler reports that it cannot compute a number of replicas, Unable why
+	// it reports that it cannot set one. Each is zero without such a report.
 	Inactive Trouble
 	Unable   Trouble
 }
 
-// ScalerRules is how a Scaler goes in one direction.
+// ScalerRules are the rules of a Scaler for one direction.
 type ScalerRules struct {
-	// Tolerance is the share of the present replicas, a ratio of 0 or more, up to
-	// which a difference counts for none. It is the cluster's where Explicit is
-	// false.
+	// Tolerance is the part of the present replicas, a ratio >= 0, up to which the scaler ignores a
+	// difference. It is the cluster's value unless Explicit.
 	Tolerance float64
 	Explicit  bool
-	// Window is for how long a change must be wanted before it is made, Period the
-	// longest time over which its speed is limited.
+	// Window is how long a change must be wanted before it is made; Period is the longest time over
+	// which its speed is limited.
 	Window time.Duration
 	Period time.Duration
-	// Disabled is true when it never goes in this direction.
+	// Disabled is true if the scaler never changes replicas in this direction.
 	Disabled bool
 }
 
-// DefaultTolerance is that of an HPA where neither it nor its cluster sets another
+// DefaultTolerance is the tolerance of an HPA where neither it nor its cluster sets one
 // (--horizontal-pod-autoscaler-tolerance).
 const DefaultTolerance = 0.1
 
-// Tolerates reports whether an HPA with such a tolerance takes desired replicas for no
-// difference to the current ones. It is the arithmetic of an HPA that reads an average of 1:
-// whether 11 of 10 are within 10 % is decided by the last bit
-// (k8s.io/kubernetes, podautoscaler, GetExternalPerPodMetricReplicas).
+// Tolerates reports whether an HPA with this tolerance ignores the difference between desired and
+// current replicas. It copies the arithmetic of an HPA that reads an average of 1, where the last
+// bit decides whether 11 of 10 are within 10 % (k8s.io/kubernetes, podautoscaler,
+// GetExternalPerPodMetricReplicas).
 func Tolerates(tolerance float64, desired, current Replicas) bool {
 	const milli = 1000
 	ratio := float64(milli*desired) / (float64(milli) * float64(current))
@@ -120,12 +120,12 @@ func Tolerates(tolerance float64, desired, current Replicas) bool {
 	return ratio <= 1.0+tolerance
 }
 
-// Trouble is what an object says is wrong with it.
+// Trouble is a problem that an object reports in its status.
 type Trouble struct {
 	Reason  string    // CamelCase, "" for no trouble
 	Message string    // in the words of its controller
-	Since   time.Time // when it began, zero where that is not told
+	Since   time.Time // when it began, zero while unknown
 }
 
-// ImageNotPulled is the reason of the trouble that pods of a target wait for an image.
+// ImageNotPulled is the reason of the Trouble of pods that wait for an image.
 const ImageNotPulled = "ImageNotPulled"

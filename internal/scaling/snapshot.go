@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// ReplicaSample is what one serving pod reported. Pods that are Ready and
-// report nothing have a sample too, with Absent readings.
+// ReplicaSample holds the readings of one serving pod. A Ready pod that reports nothing has a
+// sample too, with Absent readings.
 type ReplicaSample struct {
 	Pod     string     `json:"pod"`
 	Variant VariantKey `json:"variant"`
 	Ready   bool       `json:"ready"`
-	// At is when the pod was scraped, zero if never; not when the query asked for it.
+	// At is the time of the pod's last scrape, not of the query; zero if never.
 	At time.Time `json:"at,omitzero"`
-	// KVCacheUsage is the part of the KV cache in use, a ratio in [0, 1], the
-	// peak over the Snapshot's window.
+	// KVCacheUsage is the used part of the KV cache, in [0, 1], at its peak in the Snapshot's
+	// window.
 	KVCacheUsage Reading `json:"kvCacheUsage"`
-	// QueueLength counts waiting requests, the peak over the window.
+	// QueueLength is the number of waiting requests at its peak in the window.
 	QueueLength Reading `json:"queueLength"`
 	// KVCacheUsageNow and QueueLengthNow are the same at the last scrape.
 	KVCacheUsageNow Reading `json:"kvCacheUsageNow"`
@@ -30,30 +30,29 @@ type ReplicaSample struct {
 	// Stuck says that the replica holds requests and makes no progress with them. Its load is
 	// then Absent, as if it reported nothing.
 	Stuck Stuckness `json:"stuck,omitempty"`
-	// Partial says that the readings are of a part of the replica, or of other replicas too:
+	// Partial says that the readings cover a part of the replica, or other replicas too:
 	// Snapshot.Partial says why. They are Aging at best, so they never allow a reduction.
 	Partial bool `json:"partial,omitempty"`
-	// Held counts the requests that a replica which is Stuck holds, running and
-	// waiting; else 0.
+	// Held is the number of requests, running and waiting, that a Stuck replica holds; else 0.
 	Held float64 `json:"held,omitempty"`
 }
 
 // Stuckness says how a replica is stuck: it holds requests, and neither they, nor its KV cache
-// usage, nor any counter has changed for the stuck span (query.StuckSpan). Such requests are no load.
-// Whether they still exist is unknown, so they make the model neither idle nor active. The zero value
-// is a replica that is not stuck.
+// usage, nor any counter has changed for the stuck span (query.StuckSpan). Such requests are no
+// load. Whether they still exist is unknown, so they make the model neither idle nor active. The
+// zero value is a replica that is not stuck.
 type Stuckness string
 
-// The ways.
+// The values of a Stuckness.
 const (
-	// Frozen: no request waits. The engine updates its gauges only while it works, so they show
-	// values of an earlier time and no load.
+	// Frozen: no request waits. The engine updates its gauges only while it works, so they show old
+	// values and no load.
 	Frozen Stuckness = "frozen"
 	// Sick: requests wait and make no progress. The replica serves no request.
 	Sick Stuckness = "sick"
 )
 
-// Reports reports whether the sample says anything about the replica's load.
+// Reports reports whether the sample shows anything about the replica's load.
 func (s ReplicaSample) Reports() bool {
 	return s.KVCacheUsage.Known() || s.QueueLength.Known()
 }
@@ -86,8 +85,8 @@ type Load struct {
 	RequestITLBuckets Histogram `json:"requestITLBuckets,omitzero"`
 }
 
-// Backend is where readings come from, by its name in COLLECTOR_BACKEND. The zero value is
-// unknown; messages name it as BackendPrometheus.
+// Backend is the source of readings, by its name in COLLECTOR_BACKEND. The zero value is unknown;
+// messages name it as BackendPrometheus.
 type Backend string
 
 // The backends.
@@ -105,33 +104,33 @@ type Snapshot struct {
 	Variants []Variant       `json:"variants"` // sorted by Key; those at zero replicas too
 	Replicas []ReplicaSample `json:"replicas"` // sorted by Variant, Pod; only pods that live now
 	Load     Load            `json:"load"`
-	// Roles are the loads of the roles of a model that is served in parts, sorted by Role; empty for
-	// any other. Load counts each request once.
+	// Roles are the loads of the roles of a model that is served in parts, sorted by Role; empty
+	// for any other. Load counts each request once.
 	Roles []RoleLoad `json:"roles,omitempty"`
-	// Role is the role that this Snapshot is of, one of the Parts of another; "" for that of a model.
+	// Role is the role that this Snapshot describes, as one of the Parts of another; "" for a whole
+	// model.
 	Role Role `json:"role,omitempty"`
-	// Backend is where the readings come from.
+	// Backend is the source of the readings.
 	Backend Backend `json:"backend,omitempty"`
-	// Fault says why the readings are missing when the source itself failed,
-	// "" when it answered.
+	// Fault says why the source failed, so that readings are missing; "" if it answered.
 	Fault string `json:"fault,omitempty"`
-	// SeenModels lists the model names that the source has while it has no series of this model,
-	// sorted: those of the namespace, else all as namespace/name.
+	// SeenModels lists the model names in the source if it has no series of this model, sorted:
+	// those of the namespace, else all as namespace/name.
 	SeenModels []string `json:"seenModels,omitempty"`
 	// SeenElsewhere says that SeenModels are of other namespaces.
 	SeenElsewhere bool `json:"seenElsewhere,omitempty"`
-	// Unjoined says in one sentence, with an example, why series that name the model belong to
-	// none of its pods, or which foreign series count in its rates; "" where neither is the case.
+	// Unjoined says in one sentence, with an example, why series that name the model belong to none
+	// of its pods, or which foreign series count in its rates; "" for neither.
 	Unjoined string `json:"unjoined,omitempty"`
-	// Partial says in one sentence why the readings are not those of each replica alone and what to
-	// change; "" where they are.
+	// Partial says in one sentence why the readings do not cover exactly one replica each, and what
+	// to change; "" if they do.
 	Partial string `json:"partial,omitempty"`
-	// ClockLag is how far the clock of the source is behind the manager's, negative where it is
-	// ahead, in whole minutes: 0 below one. Ages of readings are by the clock of the source alone.
+	// ClockLag is how far the source's clock is behind the manager's, in whole minutes; negative if
+	// it is ahead, 0 below one. Ages of readings are by the source's clock alone.
 	ClockLag time.Duration `json:"clockLag,omitempty"`
 }
 
-// Waiting is how many requests are known to wait, at the gateway and in replicas.
+// Waiting returns the number of requests known to wait, at the gateway and in replicas.
 func (s Snapshot) Waiting() float64 {
 	sum := s.Load.GatewayQueue.Or(0)
 	for _, r := range s.Sorted() {
@@ -148,8 +147,8 @@ func (s Snapshot) Young() bool {
 	})
 }
 
-// Sorted returns the samples by Variant, then Pod, so that sums over them round alike. The
-// Snapshot stays as it is.
+// Sorted returns the samples sorted by Variant, then Pod, so that sums over them round alike. It
+// does not modify the Snapshot.
 func (s Snapshot) Sorted() []ReplicaSample {
 	byKey := func(a, b ReplicaSample) int {
 		return cmp.Or(a.Variant.Compare(b.Variant), strings.Compare(a.Pod, b.Pod))

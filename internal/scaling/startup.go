@@ -10,22 +10,21 @@ import (
 	"time"
 )
 
-// StartUp is how long one pod took from its creation to its first Ready.
+// StartUp is the time of one pod from its creation to its first Ready.
 type StartUp struct {
-	Pod     string        // names the pod for ever: the beginning of its UID
+	Pod     string        // the beginning of the pod's UID
 	Created time.Time     // to the second, as the API server gives it
 	Took    time.Duration // > 0, in whole seconds; at most LongestStartUp
-	// Restored is true of a pod that an earlier process saw. No text holds it.
+	// Restored is true for a pod that an earlier process saw. It is not part of the text.
 	Restored bool
 }
 
-// LongestStartUp is the longest time to the first Ready that counts. The largest
-// models load for half an hour; a pod that took longer has waited for a node, or
-// for something else that says nothing of the next pod.
+// LongestStartUp is the longest start-up that counts. The largest models load for half an hour; a
+// pod that took longer has waited for a node or for something else that does not predict the next
+// pod.
 const LongestStartUp = time.Hour
 
-// MarshalText returns the pod, its creation and the time to its first Ready, with
-// spaces between them.
+// MarshalText returns the pod, its creation and its start-up, separated by spaces.
 func (s StartUp) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%s %s %s", s.Pod, s.Created.UTC().Format(time.RFC3339), s.Took), nil
 }
@@ -51,17 +50,16 @@ func (s *StartUp) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// StartUps are those of the pods of a variant that were created last, oldest first,
-// one of each pod, at most startUpsKept. The zero value remembers nothing. It is a
-// value: no method changes it.
+// StartUps are the start-ups of the last created pods of a variant, oldest first, one for each pod,
+// at most startUpsKept. The zero value remembers nothing. It is a value: no method changes it.
 type StartUps []StartUp
 
-// startUpsKept is how many start-ups say what is usual: enough for the slowest of
-// ten, and few enough that a new image or a faster registry shows within some days.
+// startUpsKept is the number of start-ups behind the quantiles: enough for the slowest of ten, and
+// few enough that a new image or a faster registry shows within some days.
 const startUpsKept = 20
 
-// Merge returns what both remember. Of a pod that both have seen the shorter time
-// counts: the process that saw it later may have taken its return to Ready for the first.
+// Merge returns the start-ups of both. For a pod in both, the shorter time counts: the process that
+// saw it later may have taken its return to Ready for the first.
 func (s StartUps) Merge(o StartUps) StartUps {
 	byPod := make(map[string]StartUp, len(s)+len(o))
 	for _, one := range slices.Concat(s, o) {
@@ -73,7 +71,7 @@ func (s StartUps) Merge(o StartUps) StartUps {
 	return StartUps(all[max(0, len(all)-startUpsKept):])
 }
 
-// preferred reports whether s says more of a pod than o does.
+// preferred reports whether s is the better record of a pod than o.
 func (s StartUp) preferred(o StartUp) bool {
 	if s.Took != o.Took {
 		return s.Took < o.Took
@@ -85,8 +83,7 @@ func (s StartUp) compare(o StartUp) int {
 	return cmp.Or(s.Created.Compare(o.Created), strings.Compare(s.Pod, o.Pod))
 }
 
-// Lacks reports whether the start-up of a pod that was created then would be kept and is
-// not known yet.
+// Lacks reports whether the start-up of a pod created at that time is unknown and would be kept.
 func (s StartUps) Lacks(pod string, created time.Time) bool {
 	if len(s) >= startUpsKept && created.Before(s[0].Created) {
 		return false
@@ -94,7 +91,7 @@ func (s StartUps) Lacks(pod string, created time.Time) bool {
 	return !slices.ContainsFunc(s, func(one StartUp) bool { return one.Pod == pod })
 }
 
-// Durations returns how long the pods took.
+// Durations returns the start-ups, ascending.
 func (s StartUps) Durations() Durations {
 	out := make(Durations, len(s))
 	for i, one := range s {
@@ -104,12 +101,11 @@ func (s StartUps) Durations() Durations {
 	return out
 }
 
-// Durations are times of one kind, ascending. The zero value says nothing.
+// Durations are times of one kind, ascending. The zero value has none.
 type Durations []time.Duration
 
-// Quantile returns the shortest of the times that the part q of them does not
-// exceed, for q in (0, 1], and 0 where there are none. 0.5 is the median, of an even
-// number the lower of the two in the middle.
+// Quantile returns the shortest time that the part q of the times does not exceed, for q in (0, 1],
+// and 0 without any. 0.5 is the median; of an even number, the lower middle one.
 func (d Durations) Quantile(q float64) time.Duration {
 	for i, took := range d {
 		if float64(i+1) >= q*float64(len(d))-1e-9 { // a rank that rounding raised is the same rank
@@ -119,24 +115,24 @@ func (d Durations) Quantile(q float64) time.Duration {
 	return 0
 }
 
-// The quantiles of start-ups that have names.
+// Named quantiles of start-ups.
 const (
-	UsualStartUp = 0.5 // as long as the next one most likely takes
-	SlowStartUp  = 0.9 // what nine of ten do not exceed
+	UsualStartUp = 0.5 // the median
+	SlowStartUp  = 0.9 // nine of ten do not exceed it
 )
 
-// StartingLike returns v whose pods take as long to start as s says.
+// StartingLike returns v with the start-up fields computed from s.
 func (v Variant) StartingLike(s StartUps) Variant {
 	d := s.Durations()
 	v.StartUp, v.SlowStartUp, v.StartUps = d.Quantile(UsualStartUp), d.Quantile(SlowStartUp), len(d)
 	return v
 }
 
-// VariantStartUps are the start-ups of the variants of one model, by the name of the
-// variant. It is a value: no method changes it.
+// VariantStartUps are the start-ups of the variants of one model, by variant name. It is a value:
+// no method changes it.
 type VariantStartUps map[string]StartUps
 
-// Merge returns what both remember.
+// Merge returns the start-ups of both.
 func (v VariantStartUps) Merge(o VariantStartUps) VariantStartUps {
 	out := make(VariantStartUps, len(v)+len(o))
 	for name, s := range v {
@@ -150,16 +146,16 @@ func (v VariantStartUps) Merge(o VariantStartUps) VariantStartUps {
 	return out
 }
 
-// A quantile has moved when it differs by more than movedStartUp of what it was and
-// by more than movedLeast, which is what an ordinary start varies by.
+// A quantile has moved if it differs from its old value by more than movedStartUp of that and by
+// more than movedLeast, the variation of ordinary starts.
 const (
 	movedStartUp = 0.2
 	movedLeast   = 5 * time.Second
 )
 
-// Differs reports whether v says something else of a variant than o, so that a
-// decision by o would be another: of a variant that o does not know, by the median
-// or the 0.9 quantile, or by twice as many pods. What only o knows is no difference.
+// Differs reports whether decisions by v may differ from decisions by o: a variant is new in v, its
+// median or 0.9 quantile has moved, or it has twice as many pods. Variants that only o has do not
+// count.
 func (v VariantStartUps) Differs(o VariantStartUps) bool {
 	for name, s := range v {
 		had := o[name]
@@ -179,9 +175,8 @@ func moved(is, was time.Duration) bool {
 	return by > movedLeast && float64(by) > movedStartUp*float64(was)
 }
 
-// Less returns a part of v that takes less room: of every variant the later half of
-// the pods, and where each has but one, without the variant whose pod is the oldest.
-// It returns false where nothing would be left.
+// Less returns a smaller part of v: the later half of the pods of every variant or, if each has
+// only one, v without the variant whose pod is the oldest. It returns false if nothing is left.
 func (v VariantStartUps) Less() (VariantStartUps, bool) {
 	out, halved := make(VariantStartUps, len(v)), false
 	var oldest string
@@ -203,7 +198,7 @@ func (v VariantStartUps) Less() (VariantStartUps, bool) {
 	return out, len(out) > 0
 }
 
-// String says how long pods of each variant take.
+// String describes the start-ups of each variant.
 func (v VariantStartUps) String() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(v)) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Traffic is what is remembered of the requests of a model: how many arrived, how long
-// they were, what they held, and how fast they were served. The zero value remembers nothing.
+// Traffic is the memory of the requests of a model: their number, lengths, KV cache and latencies.
+// The zero value remembers nothing.
 type Traffic struct {
 	Arrivals  Arrivals  `json:"arrivals,omitempty"`
 	Rose      time.Time `json:"rose,omitzero"` // when the rate was last seen to rise by more than noise
@@ -18,16 +18,15 @@ type Traffic struct {
 	Evidence  Evidence  `json:"evidence,omitzero"`
 }
 
-// Lengths are the mean lengths of the requests of a model when both were last known:
-// for the time in which no replica tells. The zero value is a model of which they
-// never were.
+// Lengths are the last known mean lengths of the requests of a model, for times without a replica
+// that reports them. The zero value is unknown.
 type Lengths struct {
 	Input  float64   `json:"input,omitempty"`  // tokens
 	Output float64   `json:"output,omitempty"` // tokens
 	At     time.Time `json:"at,omitzero"`
 }
 
-// Then returns l after a look at s.
+// Then returns l updated by a look at s.
 func (l Lengths) Then(s Snapshot) Lengths {
 	input, output := s.Load.InputTokens, s.Load.OutputTokens
 	if !input.Known() || !output.Known() {
@@ -36,24 +35,23 @@ func (l Lengths) Then(s Snapshot) Lengths {
 	return Lengths{Input: input.Value, Output: output.Value, At: s.At}
 }
 
-// Shares are how the requests of a model were seen to be shared out among its
-// variants where that did not follow what the variants can do. The zero value is a
-// model of which that was not seen.
+// Shares describe how requests are shared among the variants of a model, where that was seen not to
+// follow their capacity. The zero value is unknown.
 type Shares struct {
 	At time.Time `json:"at,omitzero"`  // when it was last seen
 	Of []Share   `json:"of,omitempty"` // sorted by Variant
-	// ByVariant says that each variant gets its part of the requests however many
-	// replicas it has, as of backends that a route gives weights, and not the more the
-	// more it has.
+	// ByVariant says that each variant gets a fixed part of the requests whatever its number of
+	// replicas, as with weighted backends of a route.
 	ByVariant bool    `json:"byVariant,omitempty"`
-	Since     []Share `json:"since,omitempty"` // that those of now are compared with to tell that
+	Since     []Share `json:"since,omitempty"` // earlier shares; comparing them with Of sets ByVariant
 }
 
-// Share is how much one replica of a variant gets.
+// Share is the relative number of requests that one replica of a variant gets.
 type Share struct {
 	Variant VariantKey `json:"variant"`
-	Weight  float64    `json:"weight"` // beside the mean of all replicas, > 0
-	// Replicas are how many shared what the variant got when that was last seen.
+	Weight  float64    `json:"weight"` // relative to the mean of all replicas, > 0
+	// Replicas is the number of replicas among which the variant's requests were shared at that
+	// time.
 	Replicas float64 `json:"replicas,omitempty"`
 }
 
@@ -67,25 +65,23 @@ func (s Shares) Weight(v VariantKey) (float64, bool) {
 	return 0, false
 }
 
-// Footprint is how many tokens the requests of a model held in KV caches, beside
-// how many they would hold if all were of the mean length: sums over what ran, in
-// which the past counts ever less. The zero value is one never seen.
+// Footprint says how many tokens the requests of a model held in KV caches, and how many they would
+// hold if all had the mean length: sums over looks, in which older looks count less and less. The
+// zero value was never measured.
 type Footprint struct {
 	Held     float64   `json:"held,omitempty"`     // tokens
 	Expected float64   `json:"expected,omitempty"` // tokens: running x (input + output/2)
 	At       time.Time `json:"at,omitzero"`        // of the last look
 }
 
-// footprintFades is how long it takes what was seen to count e times less: as long
-// as nothing of a model must have changed before its replicas move to cheaper
-// variants. What answers of a model hold is for decisions that last, and changes
-// with what its users do, not from one minute to the next.
+// footprintFades is the time in which the weight of a look falls by a factor e: as long as a model
+// must be unchanged before its replicas move to cheaper variants. The footprint serves lasting
+// decisions, and changes with the behavior of users, not from minute to minute.
 const footprintFades = 10 * time.Minute
 
-// Then returns f after a look at s. A look counts in full once a window, since those
-// that are closer together show much of the same. One at which lengths, running
-// requests or KV caches are not known counts for nothing, and so does one at or
-// before the last.
+// Then returns f updated by a look at s. A look counts in full once per window, since closer looks
+// show much of the same. A look with unknown lengths, running requests or KV caches adds nothing; a
+// look that is not later than the last changes nothing.
 func (f Footprint) Then(s Snapshot) Footprint {
 	since := s.At.Sub(f.At)
 	if since <= 0 {
@@ -110,8 +106,8 @@ func (f Footprint) Then(s Snapshot) Footprint {
 	return f
 }
 
-// MeanTokens is how many tokens a request of mean length holds in the mean while it
-// is computed: all of its input and half of its output. 0 where that is not known.
+// MeanTokens returns the tokens that a request of mean length holds in the mean while it is
+// computed: all of its input and half of its output; 0 while unknown.
 func (l Load) MeanTokens() float64 {
 	if !l.InputTokens.Known() || !l.OutputTokens.Known() {
 		return 0
@@ -119,8 +115,8 @@ func (l Load) MeanTokens() float64 {
 	return l.InputTokens.Value + l.OutputTokens.Value/2
 }
 
-// Computed is how many tokens of a prompt are computed in the mean: those that are not
-// found in the prefix cache. It is false where that is not known.
+// Computed returns the mean number of input tokens that are computed because they are not in the
+// prefix cache, and false while unknown.
 func (l Load) Computed() (float64, bool) {
 	return l.InputTokens.Value * (1 - min(1, l.PrefixHits.Or(0))), l.InputTokens.Known()
 }

@@ -2,14 +2,13 @@ package scaling
 
 import "fmt"
 
-// Accelerators counts devices: GPUs or the like. One replica has one or several of them, so that
-// a number of replicas is no number of Accelerators: Variant.GPUs says how many they take.
+// Accelerators counts devices such as GPUs. One replica has one or several; Variant.GPUs converts.
 type Accelerators int
 
-// Times returns the accelerators of n nodes, pods or replicas with a each.
+// Times returns the accelerators of n nodes, pods or replicas that have a each.
 func (a Accelerators) Times(n int) Accelerators { return a * Accelerators(n) }
 
-// Per returns what each of n > 0 replicas has of a, rounded down.
+// Per returns the accelerators of each of n > 0 replicas that share a, rounded down.
 func (a Accelerators) Per(n Replicas) Accelerators { return a / Accelerators(n) }
 
 // Replicas counts replicas, in units of the scale subresource of their target. A replica is a

@@ -2,17 +2,16 @@ package scaling
 
 import "time"
 
-// Unplaced is how many replicas of a variant no node has taken, and for how long.
-// The zero value is none. It is a value: no method changes it.
+// Unplaced is the number of replicas of a variant that no node has taken, and since when. The zero
+// value is none. It is a value: no method changes it.
 type Unplaced struct {
 	Replicas Replicas  `json:"replicas"`
-	Since    time.Time `json:"since"`  // when so many were first seen
-	Cycles   int       `json:"cycles"` // in which they were seen, that of Since included, >= 1
+	Since    time.Time `json:"since"`  // when the wait began
+	Cycles   int       `json:"cycles"` // cycles since then, that one included, >= 1
 }
 
-// Then returns u after so many replicas were seen at now that no node takes. Fewer
-// than before have been so for as long; of more, the added are new, and the wait
-// begins again.
+// Then returns u updated at now by the number of replicas that no node takes. A smaller number
+// keeps the time; a larger one begins a new wait, since the added replicas are new.
 func (u Unplaced) Then(replicas Replicas, now time.Time) Unplaced {
 	switch {
 	case replicas <= 0:

@@ -2,21 +2,19 @@ package scaling
 
 import "time"
 
-// unseenFor is for how long a target that cannot be read is taken to have the
-// replicas that it had: longer than an API server takes to restart, and shorter
-// than anybody who waits for a model puts up with.
+// unseenFor is how long a target that cannot be read counts with its last known replicas: longer
+// than an API server takes to restart, and shorter than users wait for a model.
 const unseenFor = 5 * time.Minute
 
-// Absent reports whether v counts for no replica, whatever was decided: its target
-// does not exist, or for five minutes neither could it be read nor was a pod of it
-// Ready.
+// Absent reports whether v counts as having no replica, whatever was decided: its target does not
+// exist, or for five minutes it could not be read and no pod of it was Ready.
 func (h History) Absent(v Variant, now time.Time) bool {
 	since := h[v.Key].UnseenSince
 	return v.Gone || !v.Replicas.Observed && !since.IsZero() && now.Sub(since) >= unseenFor
 }
 
-// MayServe reports whether v has a Ready replica, or may have: its target cannot be
-// read, it was decided to have replicas, and it is not Absent.
+// MayServe reports whether v has a Ready replica, or may have one: its target cannot be read, its
+// last decision is above 0, and it is not Absent.
 func (h History) MayServe(v Variant, now time.Time) bool {
 	if v.Replicas.Observed {
 		return v.Replicas.Ready > 0
@@ -24,8 +22,7 @@ func (h History) MayServe(v Variant, now time.Time) bool {
 	return h.LastDesired(v) > 0 && !h.Absent(v, now)
 }
 
-// See returns p after a look at now. Seen says whether the target was read or a
-// pod of it is Ready.
+// See returns p after a look at now. seen says that the target was read or a pod of it is Ready.
 func (p Past) See(seen bool, now time.Time) Past {
 	switch {
 	case seen:

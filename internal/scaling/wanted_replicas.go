@@ -2,31 +2,30 @@ package scaling
 
 import "time"
 
-// Want is a number of replicas that was wanted of a variant.
+// Want is a number of replicas that cycles wanted of a variant.
 type Want struct {
 	Replicas Replicas `json:"replicas"`
-	// Until is when another number was wanted instead, zero for what is wanted now.
+	// Until is when another number was wanted instead, zero while this one still is.
 	Until time.Time `json:"until,omitzero"`
 }
 
-// Wants remembers which numbers of replicas were wanted of a variant, as far as
-// it takes to say which was the most and which the least since a time. What was
-// wanted stands until something else is. The zero value remembers nothing.
+// Wants remembers the numbers of replicas that cycles wanted of a variant, as far as they matter
+// for the largest and the smallest since a time. A number lasts until another is wanted. The zero
+// value remembers nothing.
 //
-// It is a sliding maximum and a sliding minimum over one sequence: a number is
-// forgotten once a later one is as high, or as low, so that at most as many are
-// kept as there are different ones. It is a value: no method changes it.
+// It is a sliding maximum and a sliding minimum over one sequence: a number is forgotten once a
+// later one is as high, or as low, so each list holds every number at most once. It is a value: no
+// method changes it.
 type Wants struct {
-	Most  []Want `json:"most,omitempty"`  // ever fewer replicas, each until later; the last is wanted now
-	Least []Want `json:"least,omitempty"` // ever more replicas, each until later; the last is wanted now
+	Most  []Want `json:"most,omitempty"`  // descending Replicas, ascending Until; the last is wanted now
+	Least []Want `json:"least,omitempty"` // ascending Replicas, ascending Until; the last is wanted now
 }
 
 // Known reports whether anything is remembered.
 func (w Wants) Known() bool { return len(w.Most) > 0 }
 
-// Then returns w after n replicas were wanted at now, without what ended more
-// than keep before now. Time does not go back: now is at or after that of the
-// call before.
+// Then returns w after n replicas were wanted at now, without numbers that ended more than keep
+// before now. now must not be earlier than in the call before.
 func (w Wants) Then(n Replicas, now time.Time, keep time.Duration) Wants {
 	from := now.Add(-keep)
 	return Wants{
@@ -35,15 +34,15 @@ func (w Wants) Then(n Replicas, now time.Time, keep time.Duration) Wants {
 	}
 }
 
-// MostSince returns the highest number that was wanted at any time after since:
-// also one of long before that stood at the time. 0 where nothing is Known.
+// MostSince returns the highest number that was wanted at any time after since, even if it was
+// first wanted earlier; zero where nothing is Known.
 func (w Wants) MostSince(since time.Time) Want { return first(w.Most, since) }
 
 // LeastSince returns the lowest number that was wanted at any time after since.
 func (w Wants) LeastSince(since time.Time) Want { return first(w.Least, since) }
 
-// then appends n to wants, in which each beats the next. It drops those that n
-// is as good as and those that ended by from.
+// then appends n to wants, in which each beats the next. It drops those that do not beat n and
+// those that ended by from.
 func then(wants []Want, n Replicas, now, from time.Time, beats func(a, b Replicas) bool) []Want {
 	out := make([]Want, 0, len(wants)+1)
 	for i, w := range wants {
@@ -57,8 +56,8 @@ func then(wants []Want, n Replicas, now, from time.Time, beats func(a, b Replica
 	return append(out, Want{Replicas: n})
 }
 
-// first returns the first want that lasted beyond since: the best, because each
-// beats the next. The last one still lasts.
+// first returns the first want that lasted beyond since, or else the last one, which still lasts.
+// It is the best, because each beats the next.
 func first(wants []Want, since time.Time) Want {
 	for i, w := range wants {
 		if i == len(wants)-1 || w.Until.After(since) {

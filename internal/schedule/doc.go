@@ -2,9 +2,9 @@
 // dates, in a named time zone, in which decisions do not change, or only grow.
 //
 // A Window is what a user writes; Parse checks it and returns a Rule. A Schedule is a list of
-// rules, and Schedule.At(now).Of(variant) is the strictest one in force. All are values: the
-// package reads no clock. Of the system it reads the time zones, and it embeds the database of
-// them (time/tzdata) for systems that have none, such as the images of the manager.
+// rules, and Schedule.At(now).Of(variant) is the strictest freeze in force. All are values: the
+// package reads no clock. It reads the time zones of the system, and embeds their database
+// (time/tzdata) for systems that have none, such as the images of the manager.
 //
 // A window begins on each of its days at From, by the clocks of its zone, and ends at To: on the
 // next day where To is not after From. On a day on which clocks are changed:

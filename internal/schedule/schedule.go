@@ -9,8 +9,7 @@ import (
 // Schedule is a list of windows.
 type Schedule []Rule
 
-// Active are the windows of a schedule that are in force at an instant, by the namespace that
-// they are for, "" for all.
+// Active holds the windows in force at an instant, by the namespace that they are for, "" for all.
 type Active map[string][]active
 
 type active struct {
@@ -18,7 +17,7 @@ type active struct {
 	until time.Time // zero for never
 }
 
-// At returns the windows that are in force at now.
+// At returns the windows in force at now.
 func (s Schedule) At(now time.Time) Active {
 	out := Active{}
 	for _, r := range s {
@@ -29,8 +28,8 @@ func (s Schedule) At(now time.Time) Active {
 	return out
 }
 
-// Of returns the strictest freeze that is in force for a variant: of several that are alike, the
-// one that ends last. The order of the windows does not matter.
+// Of returns the strictest freeze in force for a variant; among equally strict ones, the one that
+// ends last. The order of the windows does not matter.
 func (a Active) Of(v scaling.Variant) scaling.Freeze {
 	var out scaling.Freeze
 	for _, namespace := range []string{"", v.Key.Namespace} {
@@ -44,8 +43,7 @@ func (a Active) Of(v scaling.Variant) scaling.Freeze {
 	return out
 }
 
-// Freeze returns the variants with the freeze that is in force for each. It does not modify its
-// argument.
+// Freeze returns the variants with the freeze in force for each. It does not modify its argument.
 func (a Active) Freeze(variants []scaling.Variant) []scaling.Variant {
 	if len(a) == 0 {
 		return variants
@@ -63,8 +61,8 @@ func (r Rule) covers(v scaling.Variant) bool {
 		(r.Variant == "" || r.Variant == v.Key.Name)
 }
 
-// stricter reports whether a goes before b: it allows less, or as much for longer, or for as long
-// under the first name.
+// stricter reports whether a overrides b: it allows less; or as much, but for longer; or for as
+// long, with the name that sorts first.
 func stricter(a, b scaling.Freeze) bool {
 	switch {
 	case a.Allow != b.Allow:

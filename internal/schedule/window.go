@@ -14,18 +14,18 @@ import (
 type Window struct {
 	Name  string        // "" is allowed
 	Allow scaling.Allow // AllowNone or AllowGrowth
-	// Days are the days on which the window begins: weekdays (Mon), ranges of them (Mon-Fri),
-	// dates (2026-12-24) and ranges of these (2026-12-20..2027-01-03). None are all days.
+	// Days are the days on which the window begins: weekdays (Mon), ranges of them (Mon-Fri), dates
+	// (2026-12-24) and ranges of these (2026-12-20..2027-01-03). An empty list means all days.
 	Days []string
-	// From and To are times of day, 00:00 to 23:59, and 24:00 for To. "" is 00:00 and 24:00.
+	// From and To are times of day, 00:00 to 23:59, and 24:00 for To. "" means 00:00 and 24:00.
 	From, To string
 	// TimeZone is the name of a zone of the IANA database: Europe/Zurich, UTC.
 	TimeZone string
-	// Namespace, Model (an ID) and Variant (a name) are those that the window is for; "" for all.
+	// Namespace, Model (an ID) and Variant (a name) restrict the window; "" means all.
 	Namespace, Model, Variant string
 }
 
-// Error is a field of a Window that is not accepted.
+// Error says that a field of a Window is not accepted.
 type Error struct {
 	Field string // as in ConfigMaps: allow, days, from, to, timeZone
 	Value string
@@ -56,10 +56,10 @@ type Rule struct {
 	zone     *time.Location
 }
 
-// dates are the days from the first to the last, each as its midnight in UTC.
+// dates holds the days from the first to the last, each as its midnight in UTC.
 type dates struct{ first, last time.Time }
 
-// minutesOfDay is a day without a change of the clocks.
+// minutesOfDay is the length of a day without a change of the clocks.
 const minutesOfDay = 24 * 60
 
 // Parse checks a window. The error is an *Error about the first field that is not accepted.
@@ -94,8 +94,8 @@ func Parse(w Window) (Rule, error) {
 	return r, nil
 }
 
-// zoneOf loads a zone by its name. "" and "Local" name none: they would be UTC, and whatever
-// the machine has.
+// zoneOf loads a zone by its name. It refuses "" and "Local", which time.LoadLocation reads as UTC
+// and as the zone of the machine.
 func zoneOf(name string) (*time.Location, error) {
 	if name == "" || name == "Local" {
 		return nil, fmt.Errorf("%q names no time zone", name)
@@ -103,7 +103,7 @@ func zoneOf(name string) (*time.Location, error) {
 	return time.LoadLocation(name)
 }
 
-// timeOfDay reads "22:00" as minutes; "" is otherwise.
+// timeOfDay reads "22:00" as minutes; "" gives otherwise.
 func timeOfDay(text string, otherwise int) (minutes int, ok bool) {
 	switch text {
 	case "":
@@ -164,8 +164,8 @@ func (r Rule) NeverEnds() bool {
 	return r.weekdays == [7]bool{true, true, true, true, true, true, true} && r.to-r.from >= minutesOfDay
 }
 
-// In returns when the window ends that is in force at now, and whether one is. The end is zero if
-// the window never ends, and in the zone of the window otherwise.
+// In reports whether the window is in force at now, and returns its end in the zone of the window;
+// zero if it never ends.
 func (r Rule) In(now time.Time) (until time.Time, in bool) {
 	local := now.In(r.zone)
 	today := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, time.UTC)
@@ -181,11 +181,11 @@ func (r Rule) In(now time.Time) (until time.Time, in bool) {
 	return time.Time{}, false
 }
 
-// longestRun is how many days are looked at for the end of a window that begins on each of them.
+// longestRun is the number of consecutive windows that end follows.
 const longestRun = 400
 
-// end returns the end of the windows that follow each other without a gap, from the one that
-// begins on a day and ends at end.
+// end returns the end of the windows that follow each other without a gap, beginning with the one
+// that begins on day and ends at end; zero if they never end.
 func (r Rule) end(day, end time.Time) time.Time {
 	if r.NeverEnds() {
 		return time.Time{}
@@ -210,8 +210,8 @@ func (r Rule) on(day time.Time) (begin, end time.Time) {
 }
 
 // clock returns the instant at which the clocks of a zone show so many minutes after the midnight
-// that begins a day: where they show it twice, the later or the earlier one, and where they skip
-// it, the instant at which they do.
+// that begins a day. Where they show that twice, it returns the later or the earlier instant; where
+// they skip it, the instant of the change.
 func clock(day time.Time, minutes int, zone *time.Location, later bool) time.Time {
 	shown := day.Add(time.Duration(minutes) * time.Minute) // as if the zone were UTC
 	offset := func(at time.Time) time.Duration {

@@ -9,46 +9,47 @@ import (
 )
 
 const (
-	// heldFor is for how many intervals a look stands where none follows: cycles were not recorded
-	// then, or no manager ran.
+	// heldFor limits how long a look counts if no other follows, in intervals: then cycles were not
+	// recorded, or no manager ran.
 	heldFor = 3
-	// heldAtLeast is for how long it stands at least.
+	// heldAtLeast is the smallest such limit.
 	heldAtLeast = time.Minute
-	// AssumedStartUp is the start-up of a variant of which none was seen.
+	// AssumedStartUp is the start-up of a variant of which none was measured.
 	AssumedStartUp = 2 * time.Minute
-	// Most is how many differences are listed.
+	// Most is the largest number of listed differences.
 	Most = 5
 )
 
-// Options are what a comparison is made by.
+// Options are the parameters of a comparison.
 type Options struct {
-	// To is when the last look ends at the latest; zero is when it ends by itself.
+	// To is the end of the last look, within the limit of a look; zero means one interval after the
+	// look.
 	To time.Time
 	// MissPrice is the price of one request that misses its objectives, in units of the costs, >= 0.
 	MissPrice float64
 }
 
-// Side is one course of replicas over a time.
+// Side is one course of replicas.
 type Side struct {
 	ReplicaHours float64 `json:"replicaHours"`
 	GPUHours     float64 `json:"gpuHours"`
 	Cost         float64 `json:"cost"`
-	// Measured is the part of the requests that met their objectives, as measured; Expected by the model
-	// of a replica. Unknown where there is nothing to say.
+	// Measured is the part of the requests that met their objectives by measurement, Expected by
+	// the model of a replica. Both are zero where unknown.
 	Measured Share `json:"measured,omitzero"`
 	Expected Share `json:"expected,omitzero"`
-	// Regret is what this course cost more than Hindsight with the price of its misses; unknown where
+	// Regret is the cost of this course and of its misses beyond those of Hindsight; unknown where
 	// Expected is.
 	Regret Value `json:"regret,omitzero"`
 }
 
 // Share is a part of requests.
 type Share struct {
-	Requests float64 `json:"requests"` // of which it is known
-	Within   float64 `json:"within"`   // of these, requests
+	Requests float64 `json:"requests"` // those of which it is known
+	Within   float64 `json:"within"`   // those of them within the objectives
 }
 
-// Part is the share as a ratio, and false where no request is counted.
+// Part returns the share as a ratio, and false where it counts no request.
 func (s Share) Part() (float64, bool) {
 	if !(s.Requests > 0) {
 		return 0, false
@@ -56,12 +57,12 @@ func (s Share) Part() (float64, bool) {
 	return s.Within / s.Requests, true
 }
 
-// plus returns s with more requests, a part of which is within.
+// plus returns s with requests added, a part of which is within.
 func (s Share) plus(requests, part float64) Share {
 	return Share{s.Requests + requests, s.Within + requests*part}
 }
 
-// Value is a number that may not be known.
+// Value is a number that may be unknown.
 type Value struct {
 	Known bool    `json:"known"`
 	Value float64 `json:"value"`
@@ -73,10 +74,10 @@ type Model struct {
 	Objective scaling.Objective    `json:"objective,omitzero"`
 	From      time.Time            `json:"from"`
 	To        time.Time            `json:"to"`
-	Hours     float64              `json:"hours"`             // that are compared
-	Unknown   float64              `json:"unknown,omitempty"` // hours of which something is not known, which count for nothing
-	Advisory  float64              `json:"advisory"`          // of Hours, those in which decisions were advice
-	Requests  float64              `json:"requests"`          // that arrived, as far as it is known
+	Hours     float64              `json:"hours"`             // compared
+	Unknown   float64              `json:"unknown,omitempty"` // hours left out because something is unknown
+	Advisory  float64              `json:"advisory"`          // those of Hours in which decisions were advice
+	Requests  float64              `json:"requests"`          // that arrived, as far as known
 	Ran       Side                 `json:"ran"`
 	Decided   Side                 `json:"decided"`
 	Hindsight Side                 `json:"hindsight"`
@@ -85,15 +86,16 @@ type Model struct {
 	Variants  []scaling.VariantKey `json:"variants"`
 }
 
-// Difference is a time in which one number of replicas of a variant was decided on and another one ran.
+// Difference is a period in which the number decided on for a variant and the number that ran
+// differed.
 type Difference struct {
 	Variant scaling.VariantKey `json:"variant"`
 	At      time.Time          `json:"at"`
 	Hours   float64            `json:"hours"`
-	Cycle   scaling.CycleID    `json:"cycle,omitempty"` // the first of that time
+	Cycle   scaling.CycleID    `json:"cycle,omitempty"` // the first of the period
 	Ran     scaling.Replicas   `json:"ran"`             // on average, rounded
 	Decided scaling.Replicas   `json:"decided"`
-	// Cost is how much more was decided on than ran; less than 0 for less.
+	// Cost is the cost of the decision less that of what ran.
 	Cost   float64        `json:"cost"`
 	GPUs   float64        `json:"gpuHours"` // likewise
 	Reason scaling.Reason `json:"reason,omitempty"`
@@ -104,12 +106,12 @@ type Difference struct {
 type Moment struct {
 	At               time.Time
 	Look             Look
-	Ran, Ready       []scaling.Replicas // that the targets asked for, and that were Ready
-	Decided, Serving []scaling.Replicas // that were decided on, and that would have been Ready
+	Ran, Ready       []scaling.Replicas // asked for by the targets, and Ready
+	Decided, Serving []scaling.Replicas // decided on, and Ready by then if they had been ordered
 	Hindsight        []scaling.Replicas
 }
 
-// Compare compares the courses of one model. looks are in the order of time.
+// Compare compares the courses of one model. looks are in order of time.
 func Compare(model scaling.ModelKey, objective scaling.Objective, looks []Look, o Options) Model {
 	c := comparison{Model: Model{Model: model, Objective: objective, Variants: variantsOf(looks)}, Options: o}
 	if len(looks) == 0 {
@@ -133,7 +135,7 @@ func Compare(model scaling.ModelKey, objective scaling.Objective, looks []Look, 
 	return c.sum()
 }
 
-// comparison is a Model that grows.
+// comparison is a Model that is being computed.
 type comparison struct {
 	Model
 	Options
@@ -145,7 +147,7 @@ type comparison struct {
 	}
 }
 
-// add adds a usable look that stands for some time.
+// add adds a usable look that counts for the time stands.
 func (c *comparison) add(l Look, stands time.Duration) {
 	hours := stands.Hours()
 	m := moment(l, c.serving)
@@ -191,18 +193,19 @@ func (c *comparison) addRequests(l Look, m Moment, requests, hours float64) {
 	c.regret.decided += price(m.Decided, decided) - least
 }
 
-// sum returns the Model.
+// sum returns the finished Model.
 func (c *comparison) sum() Model {
 	if c.regret.known {
 		c.Ran.Regret, c.Decided.Regret, c.Hindsight.Regret = Value{true, c.regret.ran}, Value{true, c.regret.decided}, Value{true, 0}
 	} else {
-		c.Hindsight = Side{} // what carries the load is not known
+		c.Hindsight = Side{} // it is unknown which replicas carry the load
 	}
 	c.Differ = c.differ.greatest()
 	return c.Model
 }
 
-// length returns for how long the look at i stands, and how much of the time to the next one is not known.
+// length returns how long the look at i counts, and how much of the time to the next one is
+// unknown.
 func length(looks []Look, i int, to time.Time) (stands, gap time.Duration) {
 	most := max(heldAtLeast, heldFor*looks[i].Interval)
 	if i+1 < len(looks) {
@@ -232,7 +235,7 @@ func variantsOf(looks []Look) []scaling.VariantKey {
 	return out
 }
 
-// moment returns the replicas of a look. serving is told of it.
+// moment returns the replicas of a look, and adds the look to serving.
 func moment(l Look, serving *serving) Moment {
 	m := Moment{At: l.At, Look: l}
 	for _, v := range l.Variants {
@@ -242,7 +245,7 @@ func moment(l Look, serving *serving) Moment {
 	return m
 }
 
-// plus returns s with replicas for so many hours.
+// plus returns s with replicas added that ran for some hours.
 func (s Side) plus(l Look, replicas []scaling.Replicas, hours float64) Side {
 	for i, v := range l.Variants {
 		n := float64(replicas[i])
@@ -262,7 +265,7 @@ func costOf(l Look, replicas []scaling.Replicas) float64 {
 	return sum
 }
 
-// serving knows which of the replicas that were decided on would have been Ready.
+// serving computes how many of the replicas decided on would have been Ready.
 type serving struct {
 	of map[scaling.VariantKey][]decidedAt
 }
@@ -276,8 +279,8 @@ func newServing(variants []scaling.VariantKey) *serving {
 	return &serving{of: make(map[scaling.VariantKey][]decidedAt, len(variants))}
 }
 
-// next returns how many replicas of v would be Ready at a time: the least that was decided on in the
-// start-up before it. At the first look those that are Ready are.
+// next returns how many replicas of v would be Ready at a time: the least number decided on within
+// the start-up before it. At the first look, these are the Ready ones.
 func (s *serving) next(at time.Time, v Seen) scaling.Replicas {
 	startUp := v.StartUp
 	if startUp <= 0 {
@@ -288,7 +291,7 @@ func (s *serving) next(at time.Time, v Seen) scaling.Replicas {
 		past = []decidedAt{{at.Add(-startUp), v.Ready}}
 	}
 	past = append(past, decidedAt{at, v.Target})
-	// Of what is older than the start-up, the last one still stood when it began.
+	// The last decision older than the start-up was still in force when it began.
 	first := 0
 	for first+1 < len(past) && !past[first+1].at.After(at.Add(-startUp)) {
 		first++

@@ -6,20 +6,20 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// differences collects the times in which one thing was decided and another ran.
+// differences collects the periods in which the number decided on and the number that ran differed.
 type differences struct {
 	open map[scaling.VariantKey]*episode
 	done []Difference
 }
 
-// episode is a Difference that goes on, with the replica-hours of what ran.
+// episode is a Difference that has not ended, with the replica-hours that ran.
 type episode struct {
 	Difference
 	ran float64
 }
 
-// add adds the differences of a look. A time ends when another number is decided on, or the one that is
-// decided on runs.
+// add adds the differences of a look. A period ends when another number is decided on, or when the
+// number decided on runs.
 func (d *differences) add(l Look, m Moment, hours float64) {
 	if d.open == nil {
 		d.open = map[scaling.VariantKey]*episode{}
@@ -47,7 +47,7 @@ func (d *differences) add(l Look, m Moment, hours float64) {
 	}
 }
 
-// end ends all times.
+// end ends all periods.
 func (d *differences) end() {
 	for key := range d.open {
 		d.close(key)
@@ -63,7 +63,7 @@ func (d *differences) close(key scaling.VariantKey) {
 	}
 }
 
-// greatest ends all times and returns those that differ most.
+// greatest ends all periods and returns the greatest differences.
 func (d *differences) greatest() []Difference {
 	d.end()
 	return greatest(d.done)

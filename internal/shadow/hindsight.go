@@ -10,12 +10,12 @@ import (
 // searched bounds how many mixes of variants are tried for one look.
 const searched = 4096
 
-// cheapest returns the replicas, within the bounds of the variants, with the least cost per hour plus
-// price for each request that they are expected to miss in one. The demand must be known.
+// cheapest returns the replicas, within the bounds of the variants, with the least cost per hour
+// plus price for each request of an hour that they are expected to miss. The demand must be known.
 //
-// All mixes are tried of all variants but the one that carries the cost of the demand cheapest, whose
-// replicas follow from the rest. Where that would be too many, variants are tried in the order of what
-// they carry for their cost, as far as the mixes go, and the others stay at their minimum.
+// It tries all mixes of all variants but the one that carries the demand most cheaply, whose
+// replicas follow from the rest. Where these are more than searched, it tries variants in the order
+// of their cost for what they carry, as far as searched allows; the others stay at their minimum.
 func (l Look) cheapest(price float64) []scaling.Replicas {
 	best := make([]scaling.Replicas, len(l.Variants))
 	for i, v := range l.Variants {
@@ -42,7 +42,8 @@ func (l Look) cheapest(price float64) []scaling.Replicas {
 	return s.best
 }
 
-// byPrice returns the variants that carry something, by the cost of what they carry.
+// byPrice returns the variants that carry load and can have more than their minimum, in the order
+// of their cost for what they carry.
 func (l Look) byPrice() []int {
 	var order []int
 	for i, v := range l.Variants {
@@ -66,19 +67,19 @@ func (l Look) byPrice() []int {
 // search looks for the cheapest replicas of a Look.
 type search struct {
 	Look
-	perMissed float64 // cost per hour where all requests miss
+	perMissed float64 // cost per hour of the misses where all requests miss
 	best      []scaling.Replicas
 	lowest    float64
 }
 
-// enough returns how many replicas of a variant beyond its minimum are of use at most.
+// enough returns the largest useful number of replicas of a variant beyond its minimum.
 func (s *search) enough(i int) scaling.Replicas {
 	v := s.Variants[i]
 	return min(v.Bounds.Max-v.Bounds.Clamp(0), scaling.Replicas(math.Ceil(s.Demand.Value/v.Carries)))
 }
 
-// try tries all numbers of the free variants but the first, and of the first those that may be best: as
-// many as carry the rest of the demand, one fewer, and its minimum.
+// try tries all numbers of the free variants but the first. Of the first it tries those that may be
+// best: as many as carry the rest of the demand, one fewer, and its minimum.
 func (s *search) try(replicas []scaling.Replicas, free []int) {
 	if len(free) > 1 {
 		last := free[len(free)-1]
@@ -107,7 +108,7 @@ func (s *search) try(replicas []scaling.Replicas, free []int) {
 	replicas[first] = least
 }
 
-// total returns the cost per hour of replicas with that of the misses.
+// total returns the cost of replicas and of their misses per hour.
 func (s *search) total(replicas []scaling.Replicas) float64 {
 	part, _ := s.carried(replicas)
 	return costOf(s.Look, replicas) + s.perMissed*(1-part)

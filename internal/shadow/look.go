@@ -9,20 +9,20 @@ import (
 // Look is one model in one cycle.
 type Look struct {
 	At       time.Time
-	Interval time.Duration // planned until the next cycle, 0 where that is not known
+	Interval time.Duration // planned until the next cycle, 0 for unknown
 	Cycle    scaling.CycleID
 	Advisory bool   // the decisions were advice
 	Variants []Seen // sorted by Key, one or more
-	// Rate is how many requests arrive [requests/s]; a missing one is no zero.
+	// Rate is the arrival rate [requests/s]; an unknown one is no zero.
 	Rate scaling.Reading
-	// Missed is the part of the requests that missed the objectives, as measured: a ratio.
+	// Missed is the measured part of the requests that missed the objectives, a ratio.
 	Missed scaling.Reading
-	// Waiting counts the requests that wait.
+	// Waiting is the number of waiting requests.
 	Waiting float64
 	// TTFT and ITL are means [ms].
 	TTFT, ITL scaling.Reading
-	// Demand is what arrives and waits, in requests/s, as the sizing to objectives counts it; unknown
-	// where nothing is sized to objectives.
+	// Demand is the rate to serve, arrivals and backlog, as the sizing to objectives computes it
+	// [requests/s]; unknown where nothing is sized to objectives.
 	Demand scaling.Reading
 }
 
@@ -32,20 +32,20 @@ type Seen struct {
 	Accelerator string
 	GPUs        scaling.Accelerators // of one replica, 1 or more
 	Cost        float64              // of one replica and hour
-	StartUp     time.Duration        // usual, 0 while it is not known
+	StartUp     time.Duration        // the usual one, 0 while unknown
 	Bounds      scaling.Bounds
 	Observed    bool // Current and Ready are known
 	Current     scaling.Replicas
 	Ready       scaling.Replicas
 	Decided     bool
 	Target      scaling.Replicas // decided on
-	Why         scaling.Step     // what settled Target
-	// Carries is how many requests/s one replica serves within the objectives; 0 where it serves none,
-	// or where that is not known.
+	Why         scaling.Step     // the step that settled Target
+	// Carries is the rate that one replica serves within the objectives [requests/s]; 0 where it
+	// serves none, or where that is unknown.
 	Carries float64
 }
 
-// LookOf returns what a cycle knew of a model and decided. analyses are those of the cycle.
+// LookOf returns the readings and decisions of a model in a cycle. analyses are those of the cycle.
 func LookOf(s scaling.Snapshot, o scaling.Objective, analyses []scaling.Analysis, decisions map[scaling.VariantKey]scaling.Decision) Look {
 	out := Look{
 		At: s.At, Advisory: s.Advisory(), Rate: s.Load.ArrivalRate, Waiting: s.Waiting(), TTFT: s.Load.TTFT, ITL: s.Load.ITL,
@@ -77,7 +77,7 @@ func LookOf(s scaling.Snapshot, o scaling.Objective, analyses []scaling.Analysis
 	return out
 }
 
-// Usable reports whether l says of every variant what ran and what was decided.
+// Usable reports whether l has the replicas of every variant and a decision for each.
 func (l Look) Usable() bool {
 	for _, v := range l.Variants {
 		if !v.Observed || !v.Decided {
@@ -87,8 +87,8 @@ func (l Look) Usable() bool {
 	return len(l.Variants) > 0
 }
 
-// carried returns the part of the demand that some replicas serve within the objectives, and false where
-// that is not known. replicas are in the order of l.Variants.
+// carried returns the part of the demand that the given replicas serve within the objectives; false
+// where the demand is unknown. replicas are in the order of l.Variants.
 func (l Look) carried(replicas []scaling.Replicas) (float64, bool) {
 	if !l.Demand.Known() {
 		return 0, false

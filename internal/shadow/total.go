@@ -9,12 +9,13 @@ import (
 
 // Total is the sum over models.
 type Total struct {
-	Hours   float64 `json:"hours"` // of all models together
+	Hours   float64 `json:"hours"` // the sum of all models
 	Ran     Side    `json:"ran"`
 	Decided Side    `json:"decided"`
 }
 
-// Sum adds models up. The regret is known where it is of one model, and is of those of which it is.
+// Sum adds models up. Its regret is that of the models with a known one, unknown where there is
+// none.
 func Sum(models []Model) Total {
 	var t Total
 	for _, m := range models {
@@ -24,7 +25,7 @@ func Sum(models []Model) Total {
 	return t
 }
 
-// and adds two sides up.
+// and returns the sum of two sides.
 func (s Side) and(o Side) Side {
 	return Side{
 		ReplicaHours: s.ReplicaHours + o.ReplicaHours, GPUHours: s.GPUHours + o.GPUHours, Cost: s.Cost + o.Cost,
@@ -34,7 +35,7 @@ func (s Side) and(o Side) Side {
 	}
 }
 
-// Sentence says how the two courses differ.
+// Sentence says how the decisions differ from what ran.
 func (t Total) Sentence() string {
 	text := fmt.Sprintf("Beside what ran, the decisions take %s and %s", against(t.Decided.GPUHours, t.Ran.GPUHours, gpuHours), against(t.Decided.Cost, t.Ran.Cost, "cost"))
 	ran, known := t.Ran.Expected.Part()
@@ -46,7 +47,7 @@ func (t Total) Sentence() string {
 
 const gpuHours = "GPU hours"
 
-// against says by how much a number differs from another: "12.0 % less cost".
+// against says by how much of differs from from: "12.0 % less cost".
 func against(of, from float64, what string) string {
 	less := "less"
 	if what == gpuHours {
@@ -73,7 +74,7 @@ func Greatest(models []Model) []Difference {
 	return greatest(all)
 }
 
-// greatest returns those that differ most, by cost, then by GPU hours.
+// greatest returns the Most greatest differences, by cost, then by GPU hours.
 func greatest(all []Difference) []Difference {
 	slices.SortFunc(all, func(a, b Difference) int {
 		return cmp.Or(cmp.Compare(math.Abs(b.Cost), math.Abs(a.Cost)), cmp.Compare(math.Abs(b.GPUs), math.Abs(a.GPUs)), a.At.Compare(b.At), a.Variant.Compare(b.Variant))

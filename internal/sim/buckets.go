@@ -22,11 +22,10 @@ func itlBounds() []float64 {
 	}
 }
 
-// buckets counts observations by bucket, not cumulated; the one after the last
-// bound has none.
+// buckets counts the observations of each bucket, not cumulated. The last one has no upper bound.
 type buckets [23]float64
 
-// distribution is a histogram of a pod, or of several.
+// distribution is the histogram of a pod, or the sum of several.
 type distribution struct {
 	bounds []float64 // ms, shared and not modified
 	counts buckets
@@ -38,8 +37,8 @@ func (d *distribution) add(ms, n float64) {
 	d.counts[at] += n
 }
 
-// histogram returns a distribution whose counts are per second as a store
-// answers it, in a state.
+// histogram returns d, whose counts are per second, with cumulated buckets, as a metrics store
+// answers it. It has no buckets if state is below Aging.
 func (d *distribution) histogram(state scaling.Freshness) scaling.Histogram {
 	h := scaling.Histogram{State: state}
 	if state < scaling.Aging {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// crowd is the clients of a model: what they draw, each in a random stream of its own,
-// so that what one part draws leaves the others as they are. Those who come back draw
-// from streams of their own too: every policy has the same first attempts.
+// crowd holds the random streams of the clients of a model, one for each thing that clients draw,
+// so that the draws of one thing do not change the others. Retries have streams of their own: every
+// policy has the same first attempts.
 type crowd struct{ patience, again, prefix, prefixAgain *rand.Rand }
 
 func (w *world) newCrowd(key string) crowd {
@@ -19,8 +19,7 @@ func (w *world) newCrowd(key string) crowd {
 	}
 }
 
-// draw decides for how long a client waits, and whether its prompt begins like an
-// earlier one.
+// draw decides how long a client waits, and whether its prompt begins like an earlier one.
 func (c crowd) draw(now time.Duration, p Patience, x Prefix, r *request) {
 	patience, prefix := c.patience, c.prefix
 	if r.retry {
@@ -39,8 +38,8 @@ func (c crowd) draw(now time.Duration, p Patience, x Prefix, r *request) {
 	}
 }
 
-// finds returns the tokens of a prompt that the cache of a pod has: whole blocks of the
-// shared part, if the pod has seen enough prompts to know it. All but one token at most.
+// finds returns how many tokens of a prompt the cache of the pod has: whole blocks of the shared
+// part, 0 before the pod has seen enough prompts. At most all tokens but one.
 func (p *pod) finds(r *request) int {
 	x := p.variant.model.Prefix
 	if r.alike == 0 || x.Warm > 0 && r.alike <= math.Exp(-p.prompts/x.Warm) {
@@ -51,11 +50,11 @@ func (p *pod) finds(r *request) int {
 	return min(found, int(r.input)-1)
 }
 
-// back is a request whose client comes back.
+// back is the request of a client that comes back.
 type back struct{ input, output int32 }
 
-// handleRequest does what is due of a request that is held, of a client, or of what is on its
-// way from prefill to decode.
+// handleRequest handles an event of a held request, of a client, or of a request on its way from
+// prefill to decode.
 func (w *world) handleRequest(e event) {
 	switch e.kind {
 	case expireEvent:
@@ -71,7 +70,7 @@ func (w *world) handleRequest(e event) {
 	}
 }
 
-// abandon takes back a request whose client has lost its patience, if it still waits.
+// abandon takes back a request that still waits when the patience of its client is over.
 func (w *world) abandon(m *model, slot uint32) {
 	r := w.requests.at(slot)
 	if !r.live || r.leaves != w.now {
@@ -85,7 +84,7 @@ func (w *world) abandon(m *model, slot uint32) {
 		case slices.Contains(m.passed, slot):
 			w.giveUp(m, slot, false)
 		}
-		return // or of another model
+		return // or the slot has a request of another model
 	}
 	p := r.pod
 	w.settle(p)
@@ -97,12 +96,12 @@ func (w *world) abandon(m *model, slot uint32) {
 	w.giveUp(m, slot, false)
 }
 
-// giveUp books a request that was taken back, and has its client come back at times.
+// giveUp books a request that was taken back, and draws whether and when its client comes back.
 func (w *world) giveUp(m *model, slot uint32, atGateway bool) {
 	r := w.requests.at(slot)
 	m.tally.abandoned(r, atGateway)
 	p := m.Patience
-	// Drawn for all alike, so that whether a client comes back depends on no other client.
+	// Both are drawn for every client, so that whether one comes back depends on no other.
 	returns, after := m.crowd.again.Float64() < p.Retry, m.crowd.again.ExpFloat64()
 	if returns {
 		w.agenda.push(event{

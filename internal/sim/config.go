@@ -15,39 +15,37 @@ import (
 // Config describes a run.
 type Config struct {
 	Seed   uint64
-	Start  time.Time // of virtual time; zero means 2025-01-01 00:00 UTC
+	Start  time.Time // start of virtual time; zero means 2025-01-01 00:00 UTC
 	Models []Model   // one or more
-	Nodes  []Nodes   // of the accelerators whose stock is limited; the others never run out
+	Nodes  []Nodes   // nodes of the accelerators with a limited stock; the others never run out
 
-	// Sync is the time between two looks at the decisions by the scaler that carries them
-	// out, 15s for a HorizontalPodAutoscaler. 0 carries them out at once.
+	// Sync is the time between two looks of the scaler at the decisions that it carries out, 15s
+	// for a HorizontalPodAutoscaler. 0 carries them out at once.
 	Sync time.Duration
-	// Tolerance is the part by which a decision may differ from what the target asks
-	// for without being carried out, in [0, 1): 0.1 for a HorizontalPodAutoscaler with
-	// its defaults. From and to zero it does not count.
+	// Tolerance is the ratio, in [0, 1), by which a decision may differ from the replicas of the
+	// target without being carried out: 0.1 for a HorizontalPodAutoscaler with its defaults. It
+	// does not apply to decisions from or to zero.
 	Tolerance float64
-	// Faults are what goes wrong. What they draw is seeded like the rest.
+	// Faults go wrong during the run. Their random draws are seeded like the rest.
 	Faults []fault.Fault
-	// ScrapeInterval is that of the metrics store. Default 15s.
+	// ScrapeInterval is the scrape interval of the metrics store. Default 15s.
 	ScrapeInterval time.Duration
-	// MissedScrapes is the part of the scrapes that fail, a ratio in [0, 1).
+	// MissedScrapes is the share of the scrapes that fail, a ratio in [0, 1).
 	MissedScrapes float64
-	// Interval is the length of the stretches in which the run is measured.
-	// Default 1m.
+	// Interval is the length of the intervals in which the run is measured. Default 1m.
 	Interval time.Duration
-	// Duration ends arrivals and the counting of cost. 0 ends them with the last
-	// arrival.
+	// Duration is when arrivals and the counting of cost end. 0 means with the last arrival.
 	Duration time.Duration
-	// Tail is for how long requests are followed after that. Default 10m.
+	// Tail is how long the run follows requests after that. Default 10m.
 	Tail time.Duration
-	// From begins what is judged: requests that arrive before it, and what replicas
-	// cost before it, are in no Report. Intervals have everything. Default 0.
+	// From is when judging begins: no Report has the requests that arrive before it, or the cost
+	// before it, except as Before. Intervals have everything. Default 0.
 	From time.Duration
 	// Bin is the length of the Bins of a Report. Default 10m.
 	Bin time.Duration
 
-	// OnInterval is told of every interval of every model, OnDecision of every
-	// target that differs from the one before it. Nil ignores them.
+	// OnInterval gets every interval of every model. OnDecision gets every target whose replicas
+	// differ from the last one, or from the current replicas if it is the first. Nil ignores them.
 	OnInterval func(Interval)
 	OnDecision func(at time.Duration, target Target)
 
@@ -55,80 +53,78 @@ type Config struct {
 	check func(*world) error
 }
 
-// Model is a model with its users and its variants.
+// Model is a model with its clients and its variants.
 type Model struct {
 	Key scaling.ModelKey
 	// Requests arrive in the order of time. The sequence is consumed once.
 	Requests iter.Seq2[workload.Request, error]
 	SLO      SLO
 	Routing  Routing
-	// Hold is for how long the gateway keeps a request while no replica is ready;
-	// 0 rejects it at once. A gateway that holds requests exports its queue.
+	// Hold is how long the gateway keeps a request while no replica is ready; 0 rejects it at once.
+	// A gateway that holds requests exports its queue.
 	Hold     time.Duration
 	Patience Patience
 	Prefix   Prefix
-	Transfer Transfer  // of a model with variants of RolePrefill
+	Transfer Transfer  // for a model with variants of RolePrefill
 	Variants []Variant // one or more
 }
 
-// Patience is for how long clients wait for their requests. A client whose request
-// still waits when its patience is over, at the gateway or in the queue of a replica
-// and without a token, takes it back: it is a miss, and counts as abandoned. What is
-// in a batch by then goes on. The zero value is patience without end.
+// Patience is how long clients wait for their requests. When its patience is over, a client takes
+// back a request that waits at the gateway, or in the queue of a replica without a token yet: the
+// request is a miss, and counts as abandoned. A request in a batch goes on. The zero value is
+// patience without end.
 type Patience struct {
-	// Mean and Deviation are those of a lognormal, drawn for each request; >= 0. Mean 0
-	// is without end.
+	// Mean and Deviation describe the lognormal that is drawn from for each request; >= 0. Mean 0
+	// means patience without end.
 	Mean, Deviation time.Duration
-	// Retry is the part of the clients that leave and come back, a ratio in [0, 1).
-	// They come back after a time that is exponential with the mean After, >= 0, with
-	// a request of the same lengths and patience drawn anew. The user's request stays
-	// one, and a miss: what came back is load for the fleet, and in no count but
-	// Retried.
+	// Retry is the share of the clients with lost patience that come back, a ratio in [0, 1). They
+	// come back after an exponential time with the mean After, >= 0, with a request of the same
+	// lengths and patience drawn anew. It stays one request of the user, and a miss: the retry is
+	// load for the fleet, and only Retried counts it.
 	Retry float64
 	After time.Duration
 }
 
-// Prefix is what prompts share with earlier ones. The zero value shares nothing.
+// Prefix says how much prompts share with earlier ones. The zero value shares nothing.
 type Prefix struct {
-	// Share is the part of the prompts that begin like an earlier one, and Part what
-	// of such a prompt is in the cache of a replica that has seen it, ratios in [0, 1]
-	// and [0, 1).
+	// Share is the share of the prompts that begin like an earlier one, in [0, 1]. Part is the
+	// share of such a prompt that a replica has in its cache once it has seen one, in [0, 1).
 	Share, Part float64
-	// Warm is how many prompts fill the cache of a new replica to 1 - 1/e: after n of
-	// them a prompt that begins like an earlier one is found with probability
-	// 1 - exp(-n/Warm). 0 fills it at once. Replicas of the start are warm.
+	// Warm is the number of prompts that fill the cache of a new replica to 1 - 1/e: after n
+	// prompts, the cache has the shared part of another one with probability 1 - exp(-n/Warm). 0
+	// fills it at once. Replicas of the start are warm.
 	Warm float64
 }
 
-// SLO is what each request of a model should meet. 0 asks for nothing.
+// SLO is the objective of each request of a model. 0 asks for nothing.
 type SLO struct {
 	TTFT float64 `json:"ttft"` // ms, >= 0
 	ITL  float64 `json:"itl"`  // ms, mean over the tokens of the request, >= 0
-	// Attainment is the part of the requests of an interval that must meet both
-	// for it not to be in violation, a ratio in [0, 1].
+	// Attainment is the share of the requests of an interval that must meet both objectives, else
+	// the interval is in violation; a ratio in [0, 1].
 	Attainment float64 `json:"attainment"`
 }
 
 // Variant is one way to serve a model.
 type Variant struct {
-	// Spec is what the autoscaler knows of it. Model, Replicas and StartUp are
-	// filled in by the run.
+	// Spec is what the autoscaler knows of the variant. The run fills in Model, Replicas and
+	// StartUp.
 	Spec     scaling.Variant
 	Profile  serving.Profile
 	StartUp  StartUp
 	Replicas scaling.Replicas // at the start, Ready at once; >= 0
-	// Weight is the part of the requests that a Weighted gateway sends to the variant,
-	// relative to that of the others, >= 0; 0 means 1.
+	// Weight is the variant's part of the requests of a Weighted gateway, relative to the other
+	// variants, >= 0; 0 means 1.
 	Weight float64
-	// Grace is how long a removed replica may take to finish what it holds; 0
-	// kills it at once. Kubernetes gives 30s by default.
+	// Grace is how long a removed replica may take to finish its requests; 0 kills it at once. The
+	// default of Kubernetes is 30s.
 	Grace time.Duration
-	// Replica makes what serves, nil means a serving.Replica with Profile.
+	// Replica makes a replica of the variant. Nil means a serving.Replica with Profile.
 	Replica func() (Replica, error)
 }
 
-// StartUp is the distribution of the time from when a replica is placed on a
-// node to when it is ready: lognormal, or constant where Deviation is 0.
+// StartUp is the distribution of the time from when a replica gets its node to when it is ready:
+// lognormal, or constant where Deviation is 0.
 type StartUp struct {
 	Mean      time.Duration // >= 0
 	Deviation time.Duration // standard deviation, >= 0
@@ -136,7 +132,7 @@ type StartUp struct {
 
 // Draw returns a time with the mean and the standard deviation of s.
 func (s StartUp) Draw(rng *rand.Rand) time.Duration {
-	z := rng.NormFloat64() // drawn in any case, so that what follows does not depend on it
+	z := rng.NormFloat64() // always drawn, so that later draws do not depend on s
 	if s.Deviation == 0 || s.Mean == 0 {
 		return s.Mean
 	}
@@ -145,8 +141,8 @@ func (s StartUp) Draw(rng *rand.Rand) time.Duration {
 	return time.Duration(float64(s.Mean) * math.Exp(math.Sqrt(variance)*z-variance/2))
 }
 
-// Nodes are the nodes with one type of accelerator. A replica takes its
-// accelerators from one node.
+// Nodes describes the nodes with one type of accelerator. A replica takes its accelerators from one
+// node.
 type Nodes struct {
 	Accelerator string               // as in scaling.Variant
 	Count       int                  // nodes, >= 0

@@ -7,7 +7,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// decide asks the policy and notes what it says.
+// decide asks the policy and stores its targets.
 func (w *world) decide() error {
 	w.begin()
 	targets, err := w.policy.Decide(w.view())
@@ -32,13 +32,13 @@ func (w *world) decide() error {
 	return nil
 }
 
-// sync carries out what was decided and comes back.
+// sync carries out the last targets and schedules the next sync.
 func (w *world) sync() error {
 	w.agenda.push(event{at: w.now + w.cfg.Sync, kind: syncEvent})
 	return w.carryOut()
 }
 
-// carryOut sets the replicas of every variant that was decided on.
+// carryOut sets the replicas of every variant with a target.
 func (w *world) carryOut() error {
 	for _, v := range w.variants {
 		t, ok := w.wanted[v]
@@ -76,16 +76,16 @@ func (w *world) count(v *variant, change scaling.Replicas) {
 	}
 }
 
-// tolerated reports whether the scaler that carries decisions out takes one for no difference
-// from what is (k8s.io/kubernetes, podautoscaler).
+// tolerated reports whether the scaler leaves had replicas as they are, because wanted is within
+// its tolerance (k8s.io/kubernetes, podautoscaler).
 func (w *world) tolerated(had, wanted scaling.Replicas) bool {
 	ratio := float64(wanted) / float64(max(1, had))
 	return had > 0 && wanted > 0 && ratio >= 1-w.cfg.Tolerance && ratio <= 1+w.cfg.Tolerance
 }
 
-// view describes the present to the policy.
+// view returns what the policy sees now.
 func (w *world) view() View {
-	w.settleAll() // what is in flight is told without a lag
+	w.settleAll() // the policy sees requests in flight without a lag
 	s := w.survey()
 	view := View{Now: w.clock(w.now), Snapshots: w.snapshots(s), Inventory: w.inventory()}
 	for _, m := range w.models {
@@ -94,7 +94,7 @@ func (w *world) view() View {
 	return view
 }
 
-// snapshots describes all models as the collector would.
+// snapshots returns the Snapshots of all models, as the collector would make them.
 func (w *world) snapshots(s survey) []scaling.Snapshot {
 	snapshots := make([]scaling.Snapshot, len(w.models))
 	for i, m := range w.models {

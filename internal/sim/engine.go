@@ -20,30 +20,30 @@ import (
 type Engine struct {
 	options EngineOptions
 	analyze watch.Analyze
-	last    scaling.Record // of the last cycle, as far as the next and a look go by it
-	decided bool           // there was one
+	last    scaling.Record // the last cycle, as far as the next cycle and a look need it
+	decided bool           // there was a cycle
 	cycles  int
-	// measured counts the requests of the whole run, of which none fades.
+	// measured counts the requests of the whole run. None of them fades.
 	measured map[scaling.ModelKey]scaling.Budget
 }
 
-// EngineOptions are what an Engine is made of.
+// EngineOptions are the options of NewEngine.
 type EngineOptions struct {
 	Name     string        // in a Report
 	Interval time.Duration // between two cycles; 0 means 15s
-	// Executor says what else brings a cycle, and Fetch is the time between two
-	// looks of package watch, 0 for none. Polling needs none of them.
+	// Executor says what else starts a cycle. Fetch is the time between two looks of package watch,
+	// 0 for none. Polling needs neither.
 	Executor executor.Mode
 	Fetch    time.Duration
-	// Quotas are what namespaces own, to models that are limited.
+	// Quotas are the accelerators that namespaces own. They apply to limited models.
 	Quotas []scaling.Quota
-	// Schedule is the freeze windows, nil for none.
+	// Schedule holds the freeze windows, nil for none.
 	Schedule schedule.Schedule
-	// Policy returns how a model is decided. Nil decides all by the documented
-	// settings, with no limit of pace.
+	// Policy returns the settings by which a model is decided. Nil means the documented defaults
+	// for all, without a limit of pace.
 	Policy func(scaling.ModelKey) cycle.ModelSettings
-	// Profile returns what the operator states of a replica of a variant. Nil
-	// means what the Spec of the variant says.
+	// Profile returns the profile that the operator states for a replica of a variant. Nil means
+	// the one in the Spec of the variant.
 	Profile func(scaling.VariantKey) scaling.Profile
 }
 
@@ -52,11 +52,11 @@ var (
 	_ Measuring = (*Engine)(nil)
 )
 
-// wholeRun is a window so long that what was counted in a run does not fade.
+// wholeRun is a window so long that no count of a run fades.
 const wholeRun = 1 << 62
 
-// gap is that of package executor: the least time between two cycles of which a
-// change asked for the later.
+// gap is the gap of package executor: the least time between a cycle and a later one that a change
+// starts.
 const gap = time.Second
 
 // NewEngine returns the autoscaler.
@@ -127,7 +127,7 @@ func (e *Engine) Decide(v View) ([]Target, error) {
 	return targets, nil
 }
 
-// measure counts what s says of the requests of its model.
+// measure adds what s says of the requests of its model.
 func (e *Engine) measure(s scaling.Snapshot, o scaling.Objective) {
 	o.AttainmentWindow = wholeRun
 	e.measured[s.Model] = e.measured[s.Model].Then(s, o)
@@ -138,7 +138,7 @@ func (e *Engine) Measured(m scaling.ModelKey) (attainment float64, known bool) {
 	return e.measured[m].Attainment()
 }
 
-// policy returns how a model is decided.
+// policy returns the settings by which a model is decided.
 func (e *Engine) policy(m scaling.ModelKey) cycle.ModelSettings {
 	if e.options.Policy == nil {
 		return cycle.ModelSettings{Settings: enginemodel.Default()}
@@ -146,7 +146,7 @@ func (e *Engine) policy(m scaling.ModelKey) cycle.ModelSettings {
 	return e.options.Policy(m)
 }
 
-// fleet returns the variants that snapshots are of.
+// fleet returns the fleet of the variants in snapshots.
 func fleet(at time.Time, snapshots []scaling.Snapshot) scaling.Fleet {
 	f := scaling.Fleet{At: at}
 	for _, s := range snapshots {
@@ -156,7 +156,7 @@ func fleet(at time.Time, snapshots []scaling.Snapshot) scaling.Fleet {
 	return f
 }
 
-// frozen returns the snapshots with the freeze windows that are in force at now.
+// frozen returns the snapshots with the freeze windows that are active at now.
 func (e *Engine) frozen(now time.Time, snapshots []scaling.Snapshot) []scaling.Snapshot {
 	active := e.options.Schedule.At(now)
 	if len(active) == 0 {

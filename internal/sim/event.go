@@ -2,7 +2,7 @@ package sim
 
 import "time"
 
-// kind says what is due.
+// kind is the kind of an event.
 type kind uint8
 
 const (
@@ -28,8 +28,7 @@ const (
 	movedEvent
 )
 
-// event is something that is due. One that no longer applies is ignored when its
-// time comes: see world.handle.
+// event happens at an instant. world.handle ignores an event that no longer applies.
 type event struct {
 	at    time.Duration
 	kind  kind
@@ -42,9 +41,9 @@ type event struct {
 	wave    int      // of waveEvent
 }
 
-// agenda is what is due, a binary heap by time. Written out because container/heap
-// would allocate for every event, and without a pointer in it, which the collector of
-// garbage would have to be told of at every move: the events lie in slots.
+// agenda holds the scheduled events, in a binary heap by time. container/heap would allocate for
+// every event. The heap has no pointers, since each move of a pointer costs a write barrier of the
+// garbage collector: the events lie in slots.
 type agenda struct {
 	heap  []entry
 	slots []event

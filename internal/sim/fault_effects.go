@@ -14,13 +14,13 @@ import (
 // trouble is a fault at run time.
 type trouble struct {
 	fault.Fault
-	variant *variant // nil of a clock and an outage
+	variant *variant // nil for a clock and an outage
 	active  bool
 	draws   *rand.Rand
 }
 
-// hit is a trouble that concerns a pod, and when the pod turns next: crashes, loses
-// its readiness or gets it back.
+// hit is a trouble of one pod, with the instant of the pod's next turn: when it crashes, loses its
+// readiness or gets it back.
 type hit struct {
 	*trouble
 	due time.Duration
@@ -39,22 +39,22 @@ func (w *world) befall() {
 	}
 }
 
-// clock returns what the manager's clock says of an offset.
+// clock returns the time that the manager's clock shows at an offset.
 func (w *world) clock(offset time.Duration) time.Time {
 	return w.at(offset).Add(fault.Offset(w.cfg.Faults, w.now))
 }
 
-// keptOut reports whether an outage keeps the requests of a model out.
+// keptOut reports whether an outage keeps the requests of a model away from the gateway.
 func (w *world) keptOut(m *model) bool {
 	return slices.ContainsFunc(w.cfg.Faults, func(f fault.Fault) bool { return f.KeepsOut(m.Key, w.now) })
 }
 
-// befallen reports whether a fault of a kind is in force on the pod.
+// befallen reports whether a fault of kind k is in force on the pod.
 func (p *pod) befallen(k fault.Kind) bool {
 	return slices.ContainsFunc(p.hits, func(h hit) bool { return h.Kind == k })
 }
 
-// handleFault does what is due of a fault.
+// handleFault handles an event of a fault.
 func (w *world) handleFault(e event) error {
 	t := e.trouble
 	switch e.kind {
@@ -91,7 +91,7 @@ func (w *world) beginFault(t *trouble) error {
 		for _, p := range t.variant.pods {
 			w.strike(t, p)
 		}
-	case fault.Clock, fault.Outage: // the parts that they concern look at the time
+	case fault.Clock, fault.Outage: // their readers compare with the time
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (w *world) endFault(t *trouble) error {
 	return nil
 }
 
-// strike has a fault concern a pod, unless it concerns as many as it may.
+// strike puts a fault on a pod, unless the fault has as many pods as it may.
 func (w *world) strike(t *trouble, p *pod) {
 	if !t.active || t.variant != p.variant || !t.Kind.PerPod() || t.struck() >= t.Most() {
 		return
@@ -143,8 +143,8 @@ func (w *world) strike(t *trouble, p *pod) {
 	}
 }
 
-// struck counts the pods that a fault concerns. One that has its node is no longer
-// without.
+// struck returns the number of pods that a fault is on. NoNode counts a pod only while it has no
+// node.
 func (t *trouble) struck() scaling.Replicas {
 	n := scaling.Replicas(0)
 	for _, p := range t.variant.pods {
@@ -155,7 +155,7 @@ func (t *trouble) struck() scaling.Replicas {
 	return n
 }
 
-// relieve has a fault no longer concern a pod.
+// relieve takes a fault off a pod.
 func (w *world) relieve(t *trouble, p *pod) {
 	had := len(p.hits)
 	p.hits = slices.DeleteFunc(p.hits, func(h hit) bool { return h.trouble == t })
@@ -172,14 +172,14 @@ func (w *world) relieve(t *trouble, p *pod) {
 	}
 }
 
-// stalling is a replica that keeps what it is sent while its pod stalls.
+// stalling is a replica that keeps the requests sent to it while its pod stalls.
 type stalling struct {
 	Replica
 	pod  *pod
 	held []serving.Request
 }
 
-// stallable returns a replica that stalls where a fault asks for that.
+// stallable returns r, as a stalling replica if a fault may stall its variant.
 func (w *world) stallable(p *pod, r Replica) Replica {
 	if slices.ContainsFunc(w.cfg.Faults, func(f fault.Fault) bool { return f.Kind == fault.Stall && f.Concerns(p.variant.Spec.Key) }) {
 		return &stalling{Replica: r, pod: p}
@@ -206,14 +206,14 @@ func (s *stalling) Abort(now time.Duration, id uint64) bool {
 // Load implements Replica.
 func (s *stalling) Load() int { return s.Replica.Load() + len(s.held) }
 
-// Stats implements Replica: what is kept waits.
+// Stats implements Replica: kept requests count as waiting.
 func (s *stalling) Stats() serving.Stats {
 	stats := s.Replica.Stats()
 	stats.Waiting += len(s.held)
 	return stats
 }
 
-// admit gives a replica what it kept while it stalled. It may refuse some of that.
+// admit submits the requests that a replica kept while it stalled. The replica may refuse some.
 func (w *world) admit(p *pod) {
 	s, ok := p.replica.(*stalling)
 	if !ok {
@@ -233,12 +233,12 @@ func (w *world) admit(p *pod) {
 	w.follow(p)
 }
 
-// hopeless reports whether the pod crashes before it is Ready, again and again.
+// hopeless reports whether the pod crashes at every start, before it is Ready.
 func (p *pod) hopeless() bool {
 	return slices.ContainsFunc(p.hits, func(h hit) bool { return h.Kind == fault.Crash && h.Period == 0 })
 }
 
-// start has the engine of a pod be up at a time, unless it never will be.
+// start schedules when the engine of a pod is up, unless the pod is hopeless.
 func (w *world) start(p *pod, at time.Duration) {
 	if p.due = at; p.hopeless() {
 		p.due = never
@@ -247,7 +247,7 @@ func (w *world) start(p *pod, at time.Duration) {
 	w.agenda.push(event{at: at, kind: readyEvent, pod: p})
 }
 
-// started puts a pod into service whose engine is up.
+// started puts a pod whose engine is up into service.
 func (w *world) started(p *pod) error {
 	if p.replica == nil {
 		if err := w.prepare(p); err != nil {
@@ -258,7 +258,7 @@ func (w *world) started(p *pod) error {
 	return nil
 }
 
-// unsettle schedules what faults do to a pod that became Ready.
+// unsettle schedules the turns of a pod that became Ready.
 func (w *world) unsettle(p *pod) {
 	for _, h := range p.hits {
 		switch {
@@ -270,7 +270,7 @@ func (w *world) unsettle(p *pod) {
 	}
 }
 
-// schedule plans the next turn of a pod.
+// schedule schedules the next turn that a fault causes in a pod.
 func (w *world) schedule(p *pod, t *trouble, at time.Duration) {
 	for i := range p.hits {
 		if p.hits[i].trouble == t {
@@ -280,7 +280,7 @@ func (w *world) schedule(p *pod, t *trouble, at time.Duration) {
 	}
 }
 
-// turn has a pod crash, lose its readiness or get it back.
+// turn makes a pod crash, lose its readiness or get it back.
 func (w *world) turn(p *pod, t *trouble) {
 	switch {
 	case t.Kind == fault.Crash && (p.phase == serves || p.phase == unready):
@@ -295,15 +295,15 @@ func (w *world) turn(p *pod, t *trouble) {
 	}
 }
 
-// back returns a pod to service that had lost its readiness.
+// back returns a pod that had lost its readiness to service.
 func (w *world) back(p *pod) {
 	p.phase, p.served = serves, w.now
 	w.release(p.variant.model)
 	w.changed()
 }
 
-// crash ends the engine of a pod with whatever it holds. What it was seen to count
-// stays within the window, and its counters begin anew.
+// crash ends the engine of a pod; its requests are lost. Its scraped counts stay within the window,
+// and its counters begin anew.
 func (w *world) crash(p *pod, t *trouble) {
 	again := never
 	if t.Period > 0 {
@@ -330,8 +330,8 @@ func (w *world) crash(p *pod, t *trouble) {
 	w.changed()
 }
 
-// wave replaces the pods of one wave of a rollout, the oldest: each is removed, and a
-// new one takes as long to be Ready as the wave lasts.
+// wave replaces the oldest pods, as many as wave k of a rollout covers. Each new pod needs the
+// length of a wave to be Ready.
 func (w *world) wave(t *trouble, k int) error {
 	waves, each := t.Waves()
 	v := t.variant

@@ -13,20 +13,20 @@ import (
 // Routing is how a gateway chooses a replica.
 type Routing uint8
 
-// The ways. Ties go round.
+// The ways of routing. Ties go round.
 const (
 	RoundRobin  Routing = iota
 	LeastLoaded         // fewest requests, running and waiting
-	// KVAware takes the best sum of two scores, as the endpoint picker of llm-d
-	// with its queue and KV cache scorers of equal weight: 1 - KV cache usage, and
-	// the queue scaled to [0, 1] between the longest and the shortest.
+	// KVAware takes the replica with the best sum of two scores, as llm-d's endpoint picker does
+	// with queue and KV cache scorers of equal weight: 1 - KV cache usage, and the queue scaled to
+	// [0, 1] between the longest and the shortest.
 	KVAware
-	// Weighted sends to variants by their Weight, whatever replicas they have, and
-	// round robin within each: an HTTPRoute with a Service for each variant.
+	// Weighted sends to variants by their Weight, whatever replicas they have, and round robin
+	// within each: an HTTPRoute with a Service for each variant.
 	Weighted
 )
 
-// String returns the name of the way.
+// String returns the name of the routing.
 func (r Routing) String() string {
 	switch r {
 	case RoundRobin:
@@ -42,10 +42,10 @@ func (r Routing) String() string {
 	}
 }
 
-// Routings names the ways.
+// Routings lists the names of all routings.
 const Routings = "round-robin, least-loaded, kv-aware or weighted"
 
-// ParseRouting returns the Routing of a name.
+// ParseRouting returns the Routing with a name.
 func ParseRouting(name string) (Routing, error) {
 	for r := RoundRobin; r <= Weighted; r++ {
 		if r.String() == name {
@@ -55,7 +55,7 @@ func ParseRouting(name string) (Routing, error) {
 	return 0, fmt.Errorf("routing %q is not known, want "+Routings, name)
 }
 
-// arrive takes in a request.
+// arrive takes in a request of the workload.
 func (w *world) arrive(m *model, r workload.Request) {
 	if w.keptOut(m) {
 		return
@@ -63,7 +63,7 @@ func (w *world) arrive(m *model, r workload.Request) {
 	w.admitted(m, request{input: int32(r.InputTokens), output: int32(r.OutputTokens)})
 }
 
-// admitted takes in an attempt of a client, its first or one more.
+// admitted takes in an attempt of a client: its first, or a retry.
 func (w *world) admitted(m *model, r request) {
 	r.arrived = w.now
 	m.tally.arrived(&r)
@@ -86,7 +86,7 @@ func (w *world) admitted(m *model, r request) {
 	w.holds(m, slot)
 }
 
-// holds books a request that begins to wait for a replica.
+// holds books that a request begins to wait for a replica.
 func (w *world) holds(m *model, slot uint32) {
 	if r := w.requests.at(slot); !r.waited {
 		r.waited = true
@@ -95,8 +95,8 @@ func (w *world) holds(m *model, slot uint32) {
 	w.watch(m)
 }
 
-// dispatch sends a request to a replica that it goes to first or, if none takes it,
-// rejects it. It returns false while no such replica is ready.
+// dispatch sends a request to an entry replica, or rejects it if every one refuses. It returns
+// false while none is ready.
 func (w *world) dispatch(m *model, slot uint32) bool {
 	ready := m.entry.readyPods()
 	if len(ready) == 0 {
@@ -105,7 +105,7 @@ func (w *world) dispatch(m *model, slot uint32) bool {
 	r := w.requests.at(slot)
 	req := serving.Request{ID: uint64(slot), InputTokens: int(r.input), OutputTokens: int(r.output)}
 	if m.split {
-		req.OutputTokens = 1 // all that prefill is asked for
+		req.OutputTokens = 1 // prefill computes one token
 	}
 	first := w.route(m, &m.entry)
 	var refusal serving.Refusal
@@ -127,14 +127,14 @@ func (w *world) dispatch(m *model, slot uint32) bool {
 	return true
 }
 
-// door is where the gateway chooses a pod, of some of the variants of a model.
+// door is the choice of a pod among some of the variants of a model.
 type door struct {
 	variants []*variant // sorted by key
-	turn     int        // where the gateway begins to look
-	ready    []*pod     // of readyPods
+	turn     int        // index at which the gateway begins to look
+	ready    []*pod     // result of readyPods
 }
 
-// readyPods lists the pods of a door that take requests, and keeps them for route.
+// readyPods returns the pods of a door that take requests, and keeps them for route.
 func (d *door) readyPods() []*pod {
 	ready := d.ready[:0]
 	for _, v := range d.variants {
@@ -148,8 +148,8 @@ func (d *door) readyPods() []*pod {
 	return ready
 }
 
-// route returns the index of the ready pod that a request is for. It looks at them in
-// turn, from another one each time, and takes the first of the best.
+// route returns the index of the ready pod for the next request. It looks at the pods in turn, from
+// another one each time, and takes the first of the best.
 func (w *world) route(m *model, d *door) int {
 	ready := d.ready
 	d.turn++
@@ -176,8 +176,8 @@ func (w *world) route(m *model, d *door) int {
 	return best
 }
 
-// weighted returns the index of the next pod of the variant whose turn it is: each
-// earns its weight with every request, and the pod with most pays for one.
+// weighted returns the index of the next pod, by weighted round robin of the variants: each earns
+// its weight with every request, and the variant with most credit gets the request and pays.
 func (d *door) weighted() int {
 	ready := d.ready
 	total := 0.0
@@ -203,7 +203,7 @@ func (d *door) weighted() int {
 	return first + d.turn%n
 }
 
-// weighKV makes the badness of pods their KV cache usage plus the scaled queue.
+// weighKV sets the badness of pods to their KV cache usage plus the scaled queue.
 func weighKV(ready []*pod) {
 	shortest, longest := math.MaxInt, 0
 	for _, p := range ready {
@@ -217,7 +217,7 @@ func weighKV(ready []*pod) {
 	}
 }
 
-// release sends on what is held, oldest first.
+// release sends on the held requests, oldest first, then those that wait for decode.
 func (w *world) release(m *model) {
 	sent := 0
 	for sent < len(m.held) && w.dispatch(m, m.held[sent]) {
@@ -227,8 +227,7 @@ func (w *world) release(m *model) {
 	w.releasePassed(m)
 }
 
-// expire lets go the requests that have waited for too long, and looks again
-// when the next may have.
+// expire ends the requests that have waited for longer than Hold, and schedules the next look.
 func (w *world) expire(m *model) {
 	n := 0
 	for n < len(m.held) && w.requests.at(m.held[n]).arrived+m.Hold <= w.now {
@@ -242,7 +241,7 @@ func (w *world) expire(m *model) {
 	w.watch(m)
 }
 
-// watch sees to it that the oldest request held does not wait for too long.
+// watch schedules an expireEvent for the oldest request that waits, unless there is one.
 func (w *world) watch(m *model) {
 	if m.watched {
 		return
@@ -260,13 +259,12 @@ func (w *world) watch(m *model) {
 	}
 }
 
-// end forgets a request whose fate is booked.
+// end forgets a request that is booked as ended.
 func (w *world) end(m *model, slot uint32) {
 	m.inputTokens -= int64(w.requests.at(slot).input)
 	w.letGo(m, slot)
 	w.requests.release(slot)
 }
 
-// noReplica is why a request is rejected that finds no replica and no gateway
-// that would hold it.
+// noReplica is the reason for rejecting a request that finds no replica and no gateway to hold it.
 const noReplica = "no replica is ready"

@@ -6,15 +6,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// flows adds up what the series of pods grew by over a window.
+// flows adds up the growth of the series of pods over a window.
 type flows struct {
 	found           bool              // a pod was scraped twice
 	rates           [counters]float64 // per second
-	growth          float64           // of what is in flight, requests/s
+	growth          float64           // of the requests in flight, requests/s
 	ttft, itl, each buckets           // per second
 }
 
-// flows returns what the pods of a variant did, those included that have gone.
+// flows returns the flows of the pods of a variant, also of those that are gone.
 func (v *variant) flows(s survey) flows {
 	var f flows
 	v.gone = slices.DeleteFunc(v.gone, func(p *pod) bool { return p.pages[len(p.pages)-1].at <= s.now-remembered })
@@ -26,7 +26,7 @@ func (v *variant) flows(s survey) flows {
 	return f
 }
 
-// add adds the pages of one pod.
+// add adds the pages of one pod; fewer than two add nothing.
 func (f *flows) add(pages []scraped, s survey, histograms bool) {
 	if len(pages) < 2 {
 		return
@@ -66,7 +66,7 @@ func (f flows) plus(o flows) flows {
 	return f
 }
 
-// flows returns what the pods of all variants did.
+// flows returns the flows of the pods of all variants.
 func (m *model) flows(s survey) flows {
 	var f flows
 	for _, v := range m.variants {
@@ -75,8 +75,7 @@ func (m *model) flows(s survey) flows {
 	return f
 }
 
-// load returns what a model is asked to do, as collector.sheet.load does: f is what its
-// pods did.
+// load returns the load of a model, as collector.sheet.load does. f are the flows of its pods.
 func (w *world) load(m *model, s survey, f flows) scaling.Load {
 	state := s.coverage(m.variants...)
 	completions := f.reading(f.rates[finished], state)
@@ -103,7 +102,7 @@ func (w *world) load(m *model, s survey, f flows) scaling.Load {
 	return load
 }
 
-// reading returns a number of the flows in a state.
+// reading returns value with the state, or without a value if f found nothing.
 func (f flows) reading(value float64, state scaling.Freshness) scaling.Reading {
 	switch {
 	case state == scaling.Absent:
@@ -117,8 +116,7 @@ func (f flows) reading(value float64, state scaling.Freshness) scaling.Reading {
 	}
 }
 
-// mean returns a sum over a count; none says that there is nothing of which it
-// could be a mean.
+// mean returns a sum over a count. none says that there was nothing to take a mean of.
 func (f flows) mean(sum, count counter, state scaling.Freshness, none bool) scaling.Reading {
 	mean := 0.0
 	if f.found = f.found && f.rates[count] > 0; f.found && state > scaling.Absent {
@@ -127,7 +125,8 @@ func (f flows) mean(sum, count counter, state scaling.Freshness, none bool) scal
 	return scaling.Reading{Value: mean, State: f.known(state, none)}
 }
 
-// known returns the state of what has nothing to be about if none is true.
+// known returns the state of a quantity of f: NotApplicable if none says that there is nothing to
+// measure.
 func (f flows) known(state scaling.Freshness, none bool) scaling.Freshness {
 	if !f.found && state == scaling.Fresh && none {
 		return scaling.NotApplicable
@@ -135,14 +134,14 @@ func (f flows) known(state scaling.Freshness, none bool) scaling.Freshness {
 	return f.reading(0, state).State
 }
 
-// arrivals returns the arrival rate as the engines show it: what ended, and the
-// growth of what is in flight.
+// arrivals returns the arrival rate that the engines show: completions plus the growth of the
+// requests in flight.
 func (f flows) arrivals(state scaling.Freshness) scaling.Reading {
 	return f.reading(f.rates[finished]+max(f.growth, 0), state)
 }
 
-// lastGatewayPage returns the newest page of a gateway that exports a queue, and
-// its state; Absent where there is none.
+// lastGatewayPage returns the newest page of a gateway that exports a queue, and its state; Absent
+// if there is none.
 func (w *world) lastGatewayPage(m *model, s survey) (gatewayScraped, scaling.Freshness) {
 	if m.Hold == 0 || len(m.pages) == 0 {
 		return gatewayScraped{}, scaling.Absent
@@ -158,7 +157,7 @@ func (w *world) lastGatewayPage(m *model, s survey) (gatewayScraped, scaling.Fre
 	return last, state
 }
 
-// gatewayQueue returns the requests that wait in front of the model.
+// gatewayQueue returns the requests that wait at the gateway of the model.
 func (w *world) gatewayQueue(m *model, s survey) scaling.Reading {
 	last, state := w.lastGatewayPage(m, s)
 	switch state {
@@ -171,8 +170,8 @@ func (w *world) gatewayQueue(m *model, s survey) scaling.Reading {
 	return scaling.Measured(last.held, state)
 }
 
-// arrivalRate returns an arrival rate estimated from the engines, raised to what
-// the gateway counts, as collector.sheet.atGateway does.
+// arrivalRate returns the arrival rate that the engines show, raised to what the gateway counts, as
+// collector.sheet.atGateway does.
 func (w *world) arrivalRate(m *model, s survey, engines scaling.Reading) scaling.Reading {
 	_, state := w.lastGatewayPage(m, s)
 	bound := engines
@@ -197,8 +196,8 @@ func (w *world) arrivalRate(m *model, s survey, engines scaling.Reading) scaling
 	}
 }
 
-// counted returns the arrivals that the gateway counts, requests/s: what it sent
-// on or refused, and the growth of its queue.
+// counted returns the arrival rate that the gateway counts, requests/s: requests sent on or
+// refused, and the growth of its queue. It returns false below two pages.
 func (m *model) counted(s survey) (float64, bool) {
 	first := len(m.pages)
 	for first > 0 && m.pages[first-1].at > s.now-s.window {

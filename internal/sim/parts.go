@@ -8,22 +8,22 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 )
 
-// Transfer is how long the KV cache of a prompt takes from a prefill replica to a decode
+// Transfer is the time that the KV cache of a prompt takes from a prefill replica to a decode
 // replica: Base + PerToken for each token of the prompt. The zero value takes no time.
 type Transfer struct {
 	Base     time.Duration // >= 0
 	PerToken time.Duration // >= 0
 }
 
-// DefaultTransfer returns that of a model with 0.26 MB of KV cache per token, moved at 25 GB/s:
-// 64 layers with 8 heads of 128 numbers of 16 bits for keys and for values (Qwen2.5-32B), and half
-// of what one port of 400 Gbit/s carries. Base is for the request to the second engine and the
+// DefaultTransfer returns the Transfer of a model with 0.26 MB of KV cache per token, moved at 25
+// GB/s: 64 layers with 8 heads of 128 numbers of 16 bits for keys and for values (Qwen2.5-32B), and
+// half of what one port of 400 Gbit/s carries. Base covers the request to the second engine and the
 // exchange before the transfer.
 func DefaultTransfer() Transfer {
 	return Transfer{Base: 5 * time.Millisecond, PerToken: 10 * time.Microsecond}
 }
 
-// of returns how long the KV cache of so many tokens takes.
+// of returns the time that the KV cache of so many tokens takes.
 func (t Transfer) of(tokens int32) time.Duration { return t.Base + time.Duration(tokens)*t.PerToken }
 
 // stage is how far a request has come in a model that is served in parts.
@@ -41,7 +41,7 @@ func (m *Model) split() bool {
 	return slices.ContainsFunc(m.Variants, func(v Variant) bool { return v.Spec.Role == scaling.RolePrefill })
 }
 
-// part sorts the variants of a model by what requests go to first.
+// part sorts the variants of a model into those that requests enter first and those of decode.
 func (m *model) part() {
 	m.split = m.Model.split()
 	for _, v := range m.variants {
@@ -53,7 +53,7 @@ func (m *model) part() {
 	}
 }
 
-// door returns where the gateway chooses the pods of v.
+// door returns the door that v belongs to.
 func (v *variant) door() *door {
 	if v.model.split && v.Spec.Role != scaling.RolePrefill {
 		return &v.model.exit
@@ -61,12 +61,12 @@ func (v *variant) door() *door {
 	return &v.model.entry
 }
 
-// prefills reports whether a pod hands its requests over to decode.
+// prefills reports whether the pod hands its requests over to decode.
 func (p *pod) prefills() bool {
 	return p.variant.model.split && p.variant.Spec.Role == scaling.RolePrefill
 }
 
-// handlePart does what is due on the way of requests from prefill to decode.
+// handlePart handles an event of a request between prefill and decode.
 func (w *world) handlePart(e event) {
 	switch e.kind {
 	case stepEvent:
@@ -86,8 +86,8 @@ func (w *world) handlePart(e event) {
 	}
 }
 
-// follow has a prefill replica looked at when its next step has ended: others see what it
-// has done when they look at it, and its requests go on at once.
+// follow schedules an event for the end of the next step of a prefill replica, because its requests
+// go on at once. Other replicas catch up when an event looks at them.
 func (w *world) follow(p *pod) {
 	if !p.prefills() {
 		return
@@ -99,16 +99,16 @@ func (w *world) follow(p *pod) {
 	}
 }
 
-// pass books a request that prefill is done with. Its pod keeps the KV cache.
+// pass books that prefill is done with a request. Its pod keeps the KV cache.
 func (w *world) pass(p *pod, slot uint32, at time.Duration) {
-	p.each.add(0, 1) // as vLLM has it: the mean over no token
+	p.each.add(0, 1) // as vLLM does: the mean over no token
 	p.keeps++
 	r := w.requests.at(slot)
 	r.pod, r.source, r.stage, r.passed = nil, p, passed, at
 	w.agenda.push(event{at: w.now, kind: passEvent, pod: p, slot: slot})
 }
 
-// seek looks for a decode replica for a request, or has the request wait for one.
+// seek finds a decode replica for a request, or makes the request wait for one.
 func (w *world) seek(m *model, slot uint32) {
 	r := w.requests.at(slot)
 	if len(m.passed) == 0 && w.pull(m, slot, r.passed) {
@@ -123,8 +123,8 @@ func (w *world) seek(m *model, slot uint32) {
 	w.holds(m, slot)
 }
 
-// pull begins to move the KV cache of a request to a decode replica, at an instant up to now. It
-// returns false while none is ready.
+// pull begins to move the KV cache of a request to a decode replica, at from, not after now. It
+// returns false while no decode replica is ready.
 func (w *world) pull(m *model, slot uint32, from time.Duration) bool {
 	ready := m.exit.readyPods()
 	if len(ready) == 0 {
@@ -138,8 +138,8 @@ func (w *world) pull(m *model, slot uint32, from time.Duration) bool {
 	return true
 }
 
-// submitDecode gives a request to the decode replica that has its KV cache. The replica computes
-// the last token of the prompt again, as vLLM does, to have the first of the answer.
+// submitDecode submits a request to the decode replica that has its KV cache. The replica computes
+// the last token of the prompt again, as vLLM does, to get the first token of the answer.
 func (w *world) submitDecode(p *pod, slot uint32) {
 	r, m := w.requests.at(slot), p.variant.model
 	w.letGo(m, slot)
@@ -157,7 +157,7 @@ func (w *world) submitDecode(p *pod, slot uint32) {
 	p.enqueue(r)
 }
 
-// letGo ends the transfer of the KV cache of a request, or its wait for one.
+// letGo ends the transfer of the KV cache of a request, or the wait for a transfer.
 func (w *world) letGo(m *model, slot uint32) {
 	r := w.requests.at(slot)
 	if r.source == nil {
@@ -176,14 +176,14 @@ func (w *world) letGo(m *model, slot uint32) {
 	}
 }
 
-// leaves looks again at a removed pod that has less to do.
+// leaves schedules another look at a draining pod, which has less to do now.
 func (w *world) leaves(p *pod) {
 	if p.phase == draining {
 		w.agenda.push(event{at: w.now + 1, kind: drainedEvent, pod: p})
 	}
 }
 
-// releasePassed sends on what waits for a decode replica, oldest first.
+// releasePassed sends on the requests that wait for a decode replica, oldest first.
 func (w *world) releasePassed(m *model) {
 	sent := 0
 	for sent < len(m.passed) && w.pull(m, m.passed[sent], w.now) {
@@ -192,7 +192,7 @@ func (w *world) releasePassed(m *model) {
 	m.passed = append(m.passed[:0], m.passed[sent:]...)
 }
 
-// expirePassed lets go the requests that have waited for a decode replica for too long.
+// expirePassed ends the requests that have waited for a decode replica for longer than Hold.
 func (w *world) expirePassed(m *model) {
 	for len(m.passed) > 0 && w.requests.at(m.passed[0]).passed+m.Hold <= w.now {
 		slot := m.passed[0]

@@ -7,22 +7,22 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
 )
 
-// Peer is the decision rule of another autoscaler, one for each model. Make a
-// new one for every run: the rules remember.
+// Peer is another autoscaler: its decision rules, one for each model. Make a new one for every run:
+// the rules keep state.
 type Peer struct {
 	options PeerOptions
-	last    map[scaling.ModelKey]ModelView // at the last decision
+	last    map[scaling.ModelKey]ModelView // view at the last decision
 	at      time.Time                      // of the last decision
 }
 
 var _ Policy = (*Peer)(nil)
 
-// PeerOptions are what a Peer is made of.
+// PeerOptions are the options of NewPeer.
 type PeerOptions struct {
 	Name     string                                    // in a Report
-	Interval time.Duration                             // of the rules; those of one peer agree
-	Rules    map[scaling.ModelKey]policy.Autoscaler    // of each model that the peer scales
-	Measured func(scaling.VariantKey) policy.Benchmark // what was measured of a replica before; nil means nothing
+	Interval time.Duration                             // between two decisions
+	Rules    map[scaling.ModelKey]policy.Autoscaler    // for each model that the peer scales
+	Measured func(scaling.VariantKey) policy.Benchmark // returns the benchmark of a replica; nil: none
 }
 
 // NewPeer returns the peer.
@@ -56,7 +56,7 @@ func (p *Peer) Decide(v View) ([]Target, error) {
 	return targets, nil
 }
 
-// observe puts together what a rule reads of one model.
+// observe returns what a rule reads of one model.
 func (p *Peer) observe(now time.Time, snap scaling.Snapshot, m ModelView) policy.Observation {
 	o := policy.Observation{
 		SLO: policy.SLO{TTFT: m.SLO.TTFT, ITL: m.SLO.ITL},
@@ -94,7 +94,7 @@ func (p *Peer) observe(now time.Time, snap scaling.Snapshot, m ModelView) policy
 	return o
 }
 
-// waits returns the requests that wait for replicas of a variant to be ready.
+// waits returns the requests that wait until a replica of the variant is ready.
 func waits(all []scaling.Variant, v scaling.Variant, m ModelView) int {
 	if scaling.Disaggregated(all) && v.Role != scaling.RolePrefill {
 		return m.Passed
@@ -102,7 +102,7 @@ func waits(all []scaling.Variant, v scaling.Variant, m ModelView) int {
 	return m.Held
 }
 
-// generates returns the tokens/s that a pod puts out, without the first of each request.
+// generates returns the output rate of a pod, tokens/s, without the first token of each request.
 func generates(r scaling.ReplicaSample) scaling.Reading {
 	if !(r.Pace.ITL > 0) {
 		return scaling.Reading{}
@@ -119,8 +119,7 @@ func upperDecile(h scaling.Histogram) scaling.Reading {
 	return scaling.Measured(e.Value, h.State)
 }
 
-// shapes returns the arrivals since the last decision by their lengths, nothing
-// at the first one.
+// shapes returns the arrivals since the last decision by their lengths, nil at the first decision.
 func (p *Peer) shapes(now time.Time, m ModelView) []policy.Shape {
 	last, ok := p.last[m.Model]
 	seconds := now.Sub(p.at).Seconds()

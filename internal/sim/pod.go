@@ -10,15 +10,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// podPhase is where a pod stands in its life.
+// podPhase is the phase in the life of a pod.
 type podPhase uint8
 
 const (
 	unplaced podPhase = iota // no node has room
 	starting                 // its engine starts, or starts again after a crash
-	unready                  // has lost its readiness, and goes on with what it holds
+	unready                  // lost its readiness, and goes on with its requests
 	serves
-	draining // removed, finishes what it holds
+	draining // removed, finishes its requests
 	gone
 )
 
@@ -35,30 +35,30 @@ type pod struct {
 	served   time.Duration // when it became ready
 	startUp  time.Duration // from placed to served
 	replica  Replica       // nil before it serves
-	due      time.Duration // when its start is over; one of another time was cut short
-	settled  time.Duration // up to when the replica was advanced
+	due      time.Duration // when its start is over; a readyEvent of another instant is void
+	settled  time.Duration // instant to which the replica was advanced
 	live     int           // requests in the replica
-	prompts  float64       // that its cache has seen
-	queued   int64         // input tokens of those that wait in it
-	capacity float64       // of the KV cache, tokens; 0 where it is not known
-	ttft     distribution  // of what it has observed
+	prompts  float64       // prompts that its cache has seen
+	queued   int64         // input tokens of the requests that wait in it
+	capacity float64       // of the KV cache, tokens; 0 where it is unknown
+	ttft     distribution  // observed latencies
 	itl      distribution
 	each     distribution  // ITL of requests, each counted once
 	pages    []scraped     // oldest first
 	scraped  bool          // a podScrape is scheduled
-	free     time.Duration // before it no node takes the pod
-	hits     []hit         // faults that concern it
-	badness  float64       // by which the gateway chooses, when it last did
-	waits    int           // requests in its queue then
+	free     time.Duration // no node takes the pod before this instant
+	hits     []hit         // faults that are on it
+	badness  float64       // score of the pod at the last choice of the gateway, less is better
+	waits    int           // requests in its queue at that choice
 
-	// Of a model that is served in parts.
+	// For a model that is served in parts.
 	step   time.Duration // when a prefill replica is looked at next; a stepEvent of another instant is void
-	keeps  int           // requests that left it, and whose KV cache it keeps until that has moved
+	keeps  int           // requests that left it and whose KV cache it still keeps
 	pulls  int           // requests whose KV cache moves to it
-	pulled time.Duration // that the KV caches took of the requests that it has answered the first token of
+	pulled time.Duration // sum of the transfers of the requests with a first token
 }
 
-// newPod returns a pod that was just created.
+// newPod returns a pod that is created now.
 func (w *world) newPod(v *variant) *pod {
 	v.created++
 	p := &pod{
@@ -101,8 +101,7 @@ func (w *world) prepare(p *pod) error {
 	return nil
 }
 
-// kvTokens returns the size of the KV cache of a replica, 0 where it is not
-// known.
+// kvTokens returns the size of the KV cache of a replica, tokens; 0 where it is unknown.
 func (v *variant) kvTokens() float64 {
 	if v.Replica != nil {
 		return 0
@@ -110,7 +109,7 @@ func (v *variant) kvTokens() float64 {
 	return float64(v.Profile.Blocks() * v.Profile.BlockSize)
 }
 
-// scale brings a variant to n pods.
+// scale creates or removes pods until a variant has n.
 func (w *world) scale(v *variant, n scaling.Replicas) error {
 	for scaling.Replicas(len(v.pods)) < n {
 		p := w.newPod(v)
@@ -123,16 +122,16 @@ func (w *world) scale(v *variant, n scaling.Replicas) error {
 	return w.place()
 }
 
-// victim returns the pod that goes first, as the ReplicaSet controller ranks
-// them: without a node, not ready, ready for the shortest time.
+// victim returns the pod to remove first, in the order of the ReplicaSet controller: without a
+// node, not ready, ready for the shortest time.
 func (v *variant) victim() *pod {
 	return slices.MinFunc(v.pods, func(a, b *pod) int {
 		return cmp.Or(cmp.Compare(a.phase, b.phase), cmp.Compare(b.served, a.served), cmp.Compare(b.number, a.number))
 	})
 }
 
-// place gives nodes to the pods that wait for one, oldest first. One that fits
-// nowhere does not hold up the others.
+// place gives nodes to the pods that wait for one, oldest first. A pod that fits nowhere does not
+// hold up the others.
 func (w *world) place() error {
 	left := w.waiting[:0]
 	for _, p := range w.waiting {
@@ -154,7 +153,7 @@ func (w *world) place() error {
 	return nil
 }
 
-// take occupies the first node with room for the pod.
+// take takes accelerators for the pod from the first node with room. It returns false if none has.
 func (w *world) take(p *pod) bool {
 	nodes, limited := w.stock[p.variant.Spec.Accelerator]
 	p.placed = w.now
@@ -172,7 +171,7 @@ func (w *world) take(p *pod) bool {
 	return false
 }
 
-// ready puts a pod into service and gives it what the gateway holds.
+// ready puts a pod into service and sends it the requests that the gateway holds.
 func (w *world) ready(p *pod) {
 	p.phase, p.served = serves, w.now
 	if !p.scraped {
@@ -208,8 +207,8 @@ func (w *world) remove(p *pod) {
 	}
 }
 
-// drain lets a pod go that has finished what it held, or looks again when its
-// replica has done something.
+// drain buries a pod that has finished its requests, or schedules another look at it after the next
+// step of its replica.
 func (w *world) drain(p *pod) {
 	w.settle(p)
 	if p.live+p.keeps+p.pulls == 0 {
@@ -221,13 +220,13 @@ func (w *world) drain(p *pod) {
 	}
 }
 
-// kill ends a pod with whatever it still holds.
+// kill ends a pod; its remaining requests are lost.
 func (w *world) kill(p *pod) {
 	w.lose(p)
 	w.bury(p)
 }
 
-// lose books what a pod holds as lost.
+// lose books the requests of a pod as lost.
 func (w *world) lose(p *pod) {
 	w.settle(p)
 	w.requests.of(p, func(slot uint32) {

@@ -8,48 +8,45 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Policy sets replicas. A run asks it in the order of time; it may keep state
-// and must not draw anything random or read a clock.
+// Policy sets replicas. A run asks it in the order of time. It may keep state and must not draw
+// random numbers or read a clock.
 type Policy interface {
 	// Name identifies the policy in a Report.
 	Name() string
-	// Interval is the time between two decisions, 100ms or more. It is asked for
-	// once.
+	// Interval is the time between two decisions, 100ms or more. The run calls it once.
 	Interval() time.Duration
-	// Decide returns the replicas wanted of each variant that it has a say on;
-	// the others stay as they are. An error ends the run.
+	// Decide returns the replicas wanted of the variants that it changes; the others stay as they
+	// are. An error ends the run.
 	Decide(View) ([]Target, error)
 }
 
-// Attentive is a Policy that is asked at the start of a run, and earlier than
-// after its Interval when something happens.
+// Attentive is a Policy that the run asks at its start, and before its Interval is over when
+// something happens.
 type Attentive interface {
 	Policy
-	// Attention says when. It is asked for once.
+	// Attention says when to ask. The run calls it once.
 	Attention() Attention
-	// Look reports whether to ask for a decision at once. The View has no Models and
-	// no Inventory.
+	// Look reports whether to ask for a decision now. The View has no Models and no Inventory.
 	Look(View) bool
 }
 
-// Measuring is a Policy that measures, by what the replicas report, which part of the
-// requests of a model met the objective.
+// Measuring is a Policy that measures, from what the replicas report, the share of the requests of
+// a model that met the objective.
 type Measuring interface {
 	Policy
-	// Measured returns that part of all requests of the run so far, a ratio, and false
-	// where nothing was measured.
+	// Measured returns that share of all requests of the run so far, a ratio, and false where
+	// nothing was measured.
 	Measured(scaling.ModelKey) (attainment float64, known bool)
 }
 
-// Attention is when an Attentive policy is asked beside its interval. The zero
-// value is never.
+// Attention says when a run asks an Attentive policy beside its interval. The zero value means
+// never.
 type Attention struct {
 	Looks   time.Duration // between two looks, 0 for none
-	Changes bool          // when the replicas of a variant have changed, or those that are Ready
-	// Rest is the least time between two decisions of which a look or a change
-	// asked for the later.
+	Changes bool          // ask when the replicas of a variant, or its Ready replicas, have changed
+	// Rest is the least time between a decision and a later one that a look or a change asks for.
 	Rest time.Duration
-	// Alone says that nothing else brings a decision after the first.
+	// Alone says that after the first decision the run asks only for looks and changes.
 	Alone bool
 }
 
@@ -57,14 +54,14 @@ type Attention struct {
 type View struct {
 	Now       time.Time
 	Snapshots []scaling.Snapshot // as the collector makes them, sorted by model
-	Models    []ModelView        // what stands in no Snapshot, in the same order
-	// Inventory is the stock of accelerators. Those that never run out are there in
-	// plenty.
+	Models    []ModelView        // facts that no Snapshot has, in the same order
+	// Inventory is the stock of accelerators. It lists those that never run out with a large
+	// number.
 	Inventory scaling.Inventory
 }
 
-// ModelView is what the gateway and the cluster know of a model, at this instant
-// and without any lag, for policies that live there.
+// ModelView is what the gateway and the cluster know of a model at this instant, without a lag, for
+// policies that run there.
 type ModelView struct {
 	Model       scaling.ModelKey
 	SLO         SLO
@@ -78,15 +75,15 @@ type ModelView struct {
 	Pods        []PodView     // that exist and are not being removed, sorted by Variant, Name
 }
 
-// VariantView is what is known of a variant by itself.
+// VariantView is what the gateway and the cluster know of one variant.
 type VariantView struct {
 	Key           scaling.VariantKey
-	KVTokens      float64 // of the KV cache of a replica, 0 where it is not known
-	BatchedTokens float64 // that one step of a replica computes at most, 0 where it is not known
-	// ArrivalRate is what the store of metrics says.
+	KVTokens      float64 // of the KV cache of a replica, 0 where it is unknown
+	BatchedTokens float64 // limit of one step of a replica, 0 where it is unknown
+	// ArrivalRate comes from the metrics store.
 	ArrivalRate scaling.Reading // requests/s: completions, and growth of what is in flight
-	// InFlight counts the requests in its pods at this instant, as a proxy in front
-	// of each counts them; those in pods that are being removed are left out.
+	// InFlight counts the requests in its pods at this instant, as a proxy in front of each pod
+	// would. Pods that are being removed do not count.
 	InFlight int
 }
 

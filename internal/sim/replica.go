@@ -6,10 +6,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 )
 
-// Replica is what serves requests. *serving.Replica is the one that results
-// stand on; another may take its place where its behaviour is known in closed
-// form. The methods mean what they mean there. Events other than FirstToken and
-// Finished are ignored.
+// Replica serves requests. All results use *serving.Replica; tests may use another whose behaviour
+// is known in closed form. The methods mean what they mean there. A run ignores Token, Refused,
+// Aborted and Step events.
 type Replica interface {
 	Submit(now time.Duration, req serving.Request) serving.Refusal
 	Next() (at time.Duration, ok bool)

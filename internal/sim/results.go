@@ -12,14 +12,14 @@ import (
 type Counts struct {
 	Arrived  uint64 `json:"arrived"`
 	Finished uint64 `json:"finished"`
-	Rejected uint64 `json:"rejected"` // by every replica, or by a gateway without one
-	Expired  uint64 `json:"expired"`  // waited at the gateway for too long
-	Lost     uint64 `json:"lost"`     // with the replica that held them
-	// Abandoned were taken back by clients whose patience was over, and Retried is how
-	// many of those came back: see Patience.
+	Rejected uint64 `json:"rejected"` // by every replica, or by a gateway that does not hold requests
+	Expired  uint64 `json:"expired"`  // waited for a replica, or for a decode replica, for longer than Hold
+	Lost     uint64 `json:"lost"`     // their replica ended
+	// Abandoned counts requests that clients took back when their patience was over; Retried, how
+	// many clients came back: see Patience.
 	Abandoned uint64 `json:"abandoned"`
 	Retried   uint64 `json:"retried"`
-	Held      uint64 `json:"held"` // waited for a replica to be ready, whatever became of them
+	Held      uint64 `json:"held"` // waited for a replica to be ready, whatever their end
 	Met       uint64 `json:"met"`  // finished within both objectives
 	MetTTFT   uint64 `json:"metTTFT"`
 	MetITL    uint64 `json:"metITL"`
@@ -40,31 +40,31 @@ func (c Counts) minus(o Counts) Counts {
 	}
 }
 
-// Interval is one stretch of a run for one model.
+// Interval holds the measurements of one model in one interval of a run.
 type Interval struct {
 	Model    scaling.ModelKey  `json:"model"`
 	End      time.Duration     `json:"end"` // offset from the start of the run
 	Length   time.Duration     `json:"length"`
-	Counts   Counts            `json:"counts"` // of what happened within it
-	TTFT     Latency           `json:"ttft"`   // of what finished within it
+	Counts   Counts            `json:"counts"` // of requests by what happened within it
+	TTFT     Latency           `json:"ttft"`   // of requests that finished within it
 	ITL      Latency           `json:"itl"`
 	InFlight int               `json:"inFlight"` // requests, at its end
 	Waiting  int               `json:"waiting"`  // requests that wait for a replica to be ready, at its end
-	Violated bool              `json:"violated"` // of what ended within it, too few met their objectives
+	Violated bool              `json:"violated"` // too few met their objectives, or some wait and none ended
 	Variants []VariantInterval `json:"variants"` // sorted by Key
 }
 
 // VariantInterval is a variant at the end of an Interval, in replicas.
 type VariantInterval struct {
 	Key      scaling.VariantKey `json:"key"`
-	Wanted   scaling.Replicas   `json:"wanted"`   // asked for
-	Ready    scaling.Replicas   `json:"ready"`    // of these
-	Unplaced int                `json:"unplaced"` // of these, without a node
-	Leaving  int                `json:"leaving"`  // removed, and still there
+	Wanted   scaling.Replicas   `json:"wanted"`   // pods that exist and are not being removed
+	Ready    scaling.Replicas   `json:"ready"`    // pods of Wanted
+	Unplaced int                `json:"unplaced"` // pods of Wanted without a node
+	Leaving  int                `json:"leaving"`  // pods removed and not yet gone
 	Waiting  int                `json:"waiting"`  // requests that wait in its replicas
 }
 
-// tally is what is measured of a model.
+// tally holds the measurements of a model.
 type tally struct {
 	from, bin           time.Duration // Config.From and Config.Bin
 	total, before       Counts        // of the run; at the start of the interval
@@ -74,14 +74,13 @@ type tally struct {
 	lately              struct{ ttft, itl Sketch }
 	rejections          map[string]uint64 // of judged
 	violation           time.Duration
-	// back are the requests that came back, and refused those that no replica took:
-	// rejected, expired or abandoned at the gateway, of the run.
+	// back counts the retries. refused counts the requests that no replica took, of the whole run:
+	// rejected, expired or abandoned at the gateway.
 	back    struct{ arrived, ended uint64 }
 	refused uint64
 }
 
-// book counts something that happened to a request. Of one that came back only that is
-// counted, and that it ended.
+// book adds an event of a request to the counts. A retry is in none of them.
 func (t *tally) book(r *request, count func(*Counts)) {
 	if r.retry {
 		return
@@ -92,7 +91,7 @@ func (t *tally) book(r *request, count func(*Counts)) {
 	}
 }
 
-// end books a request that is no longer in flight.
+// end books that a request is no longer in flight.
 func (t *tally) end(r *request, count func(*Counts)) {
 	if r.retry {
 		t.back.ended++
@@ -100,10 +99,10 @@ func (t *tally) end(r *request, count func(*Counts)) {
 	t.book(r, count)
 }
 
-// judges reports whether what becomes of a request is in the Report.
+// judges reports whether the request is in the Report.
 func (t *tally) judges(r *request) bool { return !r.retry && r.arrived >= t.from }
 
-// binOf returns the Bin of a request that is judged and arrived at an offset.
+// binOf returns the Bin of a judged request that arrived at an offset.
 func (t *tally) binOf(arrived time.Duration) *Bin {
 	i := int((arrived - t.from) / t.bin)
 	for len(t.bins) <= i {
@@ -162,7 +161,7 @@ func (t *tally) finished(slo SLO, o outcome) {
 	}
 }
 
-// one is 1 for what is true.
+// one returns 1 for true, else 0.
 func one(is bool) uint64 {
 	if is {
 		return 1
@@ -182,7 +181,7 @@ func (t *tally) rejected(r *request, why string) {
 	t.rejections[why]++
 }
 
-// refuses counts a request that no replica took, unless prefill did.
+// refuses counts a request that no replica took. A request that prefill took does not count.
 func (t *tally) refuses(r *request) {
 	if r.stage == entering {
 		t.refused++
@@ -196,8 +195,7 @@ func (t *tally) expired(r *request) {
 
 func (t *tally) lost(r *request) { t.end(r, func(c *Counts) { c.Lost++ }) }
 
-// abandoned books a request that its client takes back; atGateway is whether no replica
-// had it.
+// abandoned books a request that its client takes back. atGateway says that no replica has had it.
 func (t *tally) abandoned(r *request, atGateway bool) {
 	if atGateway {
 		t.refused++
@@ -205,14 +203,13 @@ func (t *tally) abandoned(r *request, atGateway bool) {
 	t.end(r, func(c *Counts) { c.Abandoned++ })
 }
 
-// endInterval closes a stretch of the measurements and begins the next.
+// endInterval closes an interval and begins the next.
 func (w *world) endInterval() error {
 	w.agenda.push(event{at: w.now + w.cfg.Interval, kind: intervalEvent})
 	return w.closeInterval()
 }
 
-// closeInterval closes the stretch of the measurements that has gone on since
-// the last one.
+// closeInterval closes the interval that has gone on since the last one.
 func (w *world) closeInterval() error {
 	if err := w.conserved(); err != nil {
 		return err
@@ -237,7 +234,7 @@ func (w *world) closeInterval() error {
 	return nil
 }
 
-// interval describes the stretch that ends now.
+// interval returns the measurements of the interval that ends now.
 func (m *model) interval(now, length time.Duration) Interval {
 	t := &m.tally
 	i := Interval{
@@ -248,7 +245,7 @@ func (m *model) interval(now, length time.Duration) Interval {
 	if ended := i.Counts.ended(); ended > 0 {
 		i.Violated = float64(i.Counts.Met) < m.SLO.Attainment*float64(ended)
 	} else {
-		// Nothing ends while something is in flight: the requests that wait are not served.
+		// No request ended while some are in flight: the requests that wait are not served.
 		i.Violated = i.InFlight > 0 && m.SLO.TTFT > 0 && milliseconds(length) > m.SLO.TTFT
 	}
 	for _, v := range m.variants {
@@ -278,8 +275,7 @@ func (v *variant) interval() VariantInterval {
 	return i
 }
 
-// Report is what came of a run, of what is judged: see Config.From. Durations are
-// in ns.
+// Report is the result of a run, from Config.From on. Durations are in ns.
 type Report struct {
 	Policy   string        `json:"policy"`
 	Seed     uint64        `json:"seed"`
@@ -287,38 +283,37 @@ type Report struct {
 	Models   []ModelReport `json:"models"`  // sorted by Model
 	TTFT     Latency       `json:"ttft"`    // of all models
 	ITL      Latency       `json:"itl"`     // of all models
-	Decided  uint64        `json:"decided"` // times that the policy was asked
+	Decided  uint64        `json:"decided"` // times that the run asked the policy
 	Complete bool          `json:"complete"`
 }
 
-// ModelReport is what came of a model.
+// ModelReport is the result of a model.
 type ModelReport struct {
 	Model      scaling.ModelKey `json:"model"`
 	SLO        SLO              `json:"slo"`
 	Counts     Counts           `json:"counts"`
 	Unfinished uint64           `json:"unfinished"` // in flight when the run ended
 	Rejections []Rejection      `json:"rejections"` // sorted by Reason
-	// Attainment is the part of the requests that met both objectives, of all
-	// that arrived; 1 where none did. TTFTAttainment and ITLAttainment are the
-	// same for one.
+	// Attainment is the share of the arrived requests that met both objectives; 1 where none
+	// arrived. TTFTAttainment and ITLAttainment count one objective.
 	Attainment     float64         `json:"attainment"`
 	TTFTAttainment float64         `json:"ttftAttainment"`
 	ITLAttainment  float64         `json:"itlAttainment"`
-	Goodput        float64         `json:"goodput"` // requests/s that met both, over the horizon
+	Goodput        float64         `json:"goodput"` // requests/s that met both objectives, over the horizon
 	TTFT           Latency         `json:"ttft"`    // of finished requests, from arrival
 	ITL            Latency         `json:"itl"`     // of finished requests with two tokens or more
 	Response       Latency         `json:"response"`
-	Violation      time.Duration   `json:"violation"` // intervals in violation
+	Violation      time.Duration   `json:"violation"` // length of the intervals in violation
 	Cost           float64         `json:"cost"`      // cost units
 	Variants       []VariantReport `json:"variants"`  // sorted by Key
-	// Bins are the requests by when they arrived, in stretches of Config.Bin from
+	// Bins are the requests by the time of their arrival, in stretches of Config.Bin from
 	// Config.From on. They end with the last arrival.
 	Bins []Bin `json:"bins"`
-	// Before is what came before Config.From: of the requests that arrived until
-	// then, and what replicas cost until then, in cost units.
+	// Before has the requests that arrived before Config.From, and the cost of replicas until then,
+	// in cost units.
 	Before Before `json:"before"`
-	// Measured is which part of the requests of the whole run met both objectives by what a
-	// Measuring policy measured, a ratio; nil where it measured none.
+	// Measured is the share of the requests of the whole run that met both objectives, as a
+	// Measuring policy measured it, a ratio; nil without a measurement.
 	Measured *float64 `json:"measured,omitempty"`
 }
 
@@ -328,19 +323,19 @@ type Before struct {
 	Cost float64 `json:"cost"` // cost units
 }
 
-// Bin is the requests that arrived within a stretch of time.
+// Bin counts the requests that arrived within a stretch of time.
 type Bin struct {
 	Arrived uint64 `json:"arrived"`
 	Met     uint64 `json:"met"` // both objectives, whenever they finished
 }
 
-// Rejection is how many requests were rejected for a reason.
+// Rejection counts the requests that were rejected for a reason.
 type Rejection struct {
 	Reason string `json:"reason"`
 	Count  uint64 `json:"count"`
 }
 
-// VariantReport is what came of a variant.
+// VariantReport is the result of a variant.
 type VariantReport struct {
 	Key          scaling.VariantKey `json:"key"`
 	ReplicaHours float64            `json:"replicaHours"` // from a node taken to a node freed
@@ -352,16 +347,16 @@ type VariantReport struct {
 	ColdStarts   uint64             `json:"coldStarts"`   // times that it grew while no replica of the model was ready
 	Preemptions  uint64             `json:"preemptions"`  // of requests, in replicas, of the whole run
 
-	occupied, before time.Duration // from Config.From on, and before it
+	occupied, before time.Duration // time from Config.From on, and before it
 }
 
-// occupied books the time from when a replica took its node until now.
+// occupied adds the time from when a replica took its node until now.
 func (w *world) occupied(v *VariantReport, p *pod) {
 	v.occupied += w.costed(w.now) - w.costed(p.placed)
 	v.before += min(w.now, w.cfg.From) - min(p.placed, w.cfg.From)
 }
 
-// costed returns an offset moved into the time in which cost counts.
+// costed returns an offset, limited to the time in which cost counts.
 func (w *world) costed(at time.Duration) time.Duration {
 	if w.closed {
 		at = min(at, w.horizon)
@@ -369,10 +364,10 @@ func (w *world) costed(at time.Duration) time.Duration {
 	return max(at, w.cfg.From)
 }
 
-// judges reports whether what happens now is in the Report.
+// judges reports whether events of now are in the Report.
 func (w *world) judges() bool { return w.now >= w.cfg.From }
 
-// report sums up the run.
+// report returns the Report of the run up to now.
 func (w *world) report() Report {
 	w.settleAll()
 	r := Report{Policy: w.policy.Name(), Seed: w.cfg.Seed, Horizon: w.costed(w.now) - w.cfg.From, Decided: w.decided}

@@ -7,18 +7,18 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// roleFlows adds up the paces of the pods of one role, as the collector's roleSum does: those of pods
-// that are gone are not among them.
+// roleFlows adds up the paces of the pods of one role, without those that are gone, as the
+// collector's roleSum does.
 type roleFlows struct {
-	page     scaling.Freshness // of the pods of the role
+	page     scaling.Freshness // freshness of the pods of the role
 	complete bool              // every Ready pod has a Fresh page
 	flows    flows
 	waiting  float64 // requests in the queues at the last scrape
 }
 
-// roles returns what each role of m has to do, and the load of m with each request counted once, as
-// collector.modelAnswer.roles does. whole is that load as if its pods served whole requests, and all
-// what its pods did.
+// roles returns the load of each role of m, and the load of m with each request counted once, as
+// collector.modelAnswer.roles does. whole is the load of m as if its pods served whole requests;
+// all are the flows of all its pods.
 func (w *world) roles(m *model, s survey, whole scaling.Load, all flows) ([]scaling.RoleLoad, scaling.Load) {
 	of := [2]roleFlows{m.roleFlows(m.exit.variants, s), m.roleFlows(m.entry.variants, s)}
 	waiting := of[0].waiting + of[1].waiting
@@ -38,7 +38,7 @@ func (w *world) roles(m *model, s survey, whole scaling.Load, all flows) ([]scal
 	return []scaling.RoleLoad{{Role: scaling.RoleDecode, Load: decode}, {Role: scaling.RolePrefill, Load: prefill}}, whole
 }
 
-// roleFlows adds up the pods of some variants.
+// roleFlows adds up the pods of the variants of one role.
 func (m *model) roleFlows(variants []*variant, s survey) roleFlows {
 	r := roleFlows{page: s.coverage(variants...), complete: true}
 	for _, v := range variants {
@@ -56,12 +56,12 @@ func (m *model) roleFlows(variants []*variant, s survey) roleFlows {
 	return r
 }
 
-// reaches reports whether a selector reaches back to the newest page of a pod.
+// reaches reports whether a selector reaches back to the newest page of the pod.
 func (s survey) reaches(p *pod) bool {
 	return len(p.pages) > 0 && s.now-p.pages[len(p.pages)-1].at < query.ScrapeSpan
 }
 
-// role returns what the pods of one role have to do, of all requests that wait in both.
+// role returns the load of one role. waiting counts the requests that wait in both roles.
 func (s survey) role(of roleFlows, waiting float64, all flows, ended bool) scaling.Load {
 	none := scaling.Histogram{State: scaling.NotApplicable}
 	load := scaling.Load{PrefixHits: scaling.Reading{State: scaling.NotApplicable}, TTFTBuckets: none, ITLBuckets: none, RequestITLBuckets: none}
@@ -87,8 +87,8 @@ func (s survey) role(of roleFlows, waiting float64, all flows, ended bool) scali
 	return load
 }
 
-// endedServing reports whether pods that are gone served requests within the window: of which role
-// they were, the collector does not know.
+// endedServing reports whether pods that are gone served requests within the window. The collector
+// does not know their role.
 func (m *model) endedServing(s survey) bool {
 	oldest, latest := never, never
 	for _, v := range m.variants {
@@ -111,7 +111,7 @@ func (m *model) endedServing(s survey) bool {
 	return latest < oldest
 }
 
-// handedOver returns the part of the prompts that decode does not compute.
+// handedOver returns the share of the prompts that decode does not compute.
 func handedOver(decode, prefill flows, decodeRate, prefillRate scaling.Reading) scaling.Reading {
 	state := min(decodeRate.State, prefillRate.State)
 	switch {

@@ -9,10 +9,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// Run runs a configuration under a policy and reports what came of it. An error
-// says what is wrong with the configuration, a workload or the policy, or that
-// ctx ended; where the run had begun, the Report describes it up to there and is
-// not Complete.
+// Run runs a configuration under a policy and returns the Report. An error says what is wrong with
+// the configuration, a workload or the policy, or that ctx ended. If the run had begun, the Report
+// covers it up to there and is not Complete.
 func Run(ctx context.Context, c Config, policy Policy) (Report, error) {
 	if err := c.Validate(); err != nil {
 		return Report{}, err
@@ -67,8 +66,7 @@ func (w *world) run(ctx context.Context, arrivals *arrivals) error {
 	}
 }
 
-// closeArrivals closes the arrivals: cost counts until the last one, or until the
-// Duration asked for.
+// closeArrivals ends the arrivals: cost counts until the last one, or until Duration.
 func (w *world) closeArrivals() {
 	if w.closed {
 		return
@@ -80,8 +78,8 @@ func (w *world) closeArrivals() {
 	}
 }
 
-// over reports whether the run ends before the event that is due next, and at
-// the latest instant of it.
+// over reports whether the run ends before the next event, which is due at due. At the latest it
+// ends Tail after the horizon.
 func (w *world) over(due time.Duration) bool {
 	if due < w.horizon {
 		return false
@@ -110,7 +108,7 @@ type stream struct {
 	model   *model
 	next    func() (workload.Request, error, bool)
 	stop    func()
-	request workload.Request // the next to arrive, unless done
+	request workload.Request // next to arrive, unless done
 	done    bool
 	count   int // requests read
 }
@@ -136,8 +134,8 @@ func (a *arrivals) close() {
 	}
 }
 
-// earliest returns the stream with the next arrival, the first in the order of
-// models among equals; nil when there is none.
+// earliest returns the stream with the next arrival, among equals the first in the order of models;
+// nil when there is none.
 func (a *arrivals) earliest() *stream {
 	var first *stream
 	for _, s := range a.streams {
@@ -148,7 +146,7 @@ func (a *arrivals) earliest() *stream {
 	return first
 }
 
-// pull reads the next request.
+// pull reads the next request of a stream.
 func (s *stream) pull() error {
 	request, err, ok := s.next()
 	if err != nil {

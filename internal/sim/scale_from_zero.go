@@ -8,18 +8,18 @@ import (
 // never is an instant that no run reaches.
 const never = time.Duration(math.MaxInt64)
 
-// waking is when the policy is asked.
+// waking says when the run asks the policy.
 type waking struct {
-	attentive Attentive // nil for a policy that goes by the clock alone
+	attentive Attentive // nil for a policy that decides at its interval only
 	attention Attention
 	interval  time.Duration
-	last      time.Duration // the last decision
-	timed     time.Duration // the next one that its time brings
-	due       time.Duration // the next one; a decideEvent of another instant is void
+	last      time.Duration // of the last decision
+	timed     time.Duration // of the next decision by the interval
+	due       time.Duration // of the next decision; a decideEvent of another instant is void
 }
 
-// listen asks the policy how it wants to be asked, and plans its first decision:
-// at once, as the manager has it, where the policy is attentive.
+// listen reads when the policy wants to be asked, and plans its first decision: after the interval,
+// or at once, as the manager does, if the policy is attentive.
 func (w *world) listen() {
 	k := &w.waking
 	first := k.interval
@@ -41,8 +41,8 @@ func (w *world) plan(at time.Duration) {
 	}
 }
 
-// begin notes that the policy is asked now, and plans the next time: what was asked
-// for early does not put off what its time brings.
+// begin books that the policy is asked now, and plans the next decision. An early decision does not
+// delay the one at the interval.
 func (w *world) begin() {
 	k := &w.waking
 	k.last = w.now
@@ -56,15 +56,15 @@ func (w *world) begin() {
 	w.plan(k.timed)
 }
 
-// changed tells the policy that the replicas of a variant changed, or those of it
-// that are Ready.
+// changed asks for a decision if the policy wants one after a change of the replicas of a variant,
+// or of its Ready replicas.
 func (w *world) changed() {
 	if w.waking.attention.Changes {
 		w.wake()
 	}
 }
 
-// wake has the policy asked as soon as it may be.
+// wake plans a decision as early as Rest allows.
 func (w *world) wake() {
 	k := &w.waking
 	rest := k.attention.Rest
@@ -76,7 +76,8 @@ func (w *world) wake() {
 	}
 }
 
-// look shows the policy what it would decide on, and comes back.
+// look shows the snapshots to the policy, plans a decision if the policy asks for one, and
+// schedules the next look.
 func (w *world) look() {
 	k := &w.waking
 	w.agenda.push(event{at: w.now + k.attention.Looks, kind: lookEvent})

@@ -24,30 +24,28 @@ const (
 	counters
 )
 
-// page is what a pod's page said at one scrape.
+// scraped holds the values on a pod's page at one scrape.
 type scraped struct {
 	at       time.Duration
 	usage    float64 // of the KV cache, a ratio
 	running  float64 // requests
 	waiting  float64 // requests
-	queued   float64 // input tokens of the waiting
+	queued   float64 // input tokens of the waiting requests
 	counters [counters]float64
 	ttft     buckets // zero for a model without an objective
 	itl      buckets
 	each     buckets
 }
 
-// gatewayPage is what a gateway's page said at one scrape.
+// gatewayScraped holds the values on a gateway's page at one scrape.
 type gatewayScraped struct {
 	at   time.Duration
 	held float64 // requests
-	// arrivals counts the requests sent on and those refused for want of a
-	// replica.
+	// arrivals counts the requests that were sent on, and those that no replica took.
 	arrivals float64
 }
 
-// scrapePod reads the page of a pod and comes back after the interval, for as
-// long as the pod is there.
+// scrapePod reads the page of a pod and schedules the next scrape, until the pod is gone.
 func (w *world) scrapePod(p *pod) {
 	if p.phase == gone {
 		return
@@ -71,7 +69,7 @@ func (w *world) scrapePod(p *pod) {
 	p.pages = append(forget(p.pages, func(o scraped) bool { return o.at <= w.now-remembered }), one)
 }
 
-// scrapeGateway reads the page of a gateway and comes back after the interval.
+// scrapeGateway reads the page of a gateway and schedules the next scrape.
 func (w *world) scrapeGateway(m *model) {
 	w.agenda.push(event{at: w.now + w.cfg.ScrapeInterval, kind: gatewayScrape, model: m})
 	if w.misses() {
@@ -84,14 +82,13 @@ func (w *world) scrapeGateway(m *model) {
 // misses draws whether a scrape fails.
 func (w *world) misses() bool { return w.missed != nil && w.missed.Float64() < w.cfg.MissedScrapes }
 
-// remembered is how far back pages are kept: the longest window, and the
-// look-back of a gauge, are not longer.
+// remembered is how long pages are kept. No window, and no look-back of a gauge, is longer.
 const remembered = windowScrapes * longestInterval
 
 var _ [remembered - query.ScrapeSpan]struct{} // it is not longer
 
-// forget drops the pages from before that old reports. It moves the rest down
-// only when half of them are old, so that a page costs no more than a copy.
+// forget drops the leading pages that old reports, but only when more than half are old, so that a
+// page costs no more than one copy.
 func forget[P any](pages []P, old func(P) bool) []P {
 	n := 0
 	for n < len(pages) && old(pages[n]) {
@@ -112,19 +109,17 @@ func since(pages []scraped, from time.Duration) []scraped {
 	return pages[i:]
 }
 
-// ends is what two scrapes, the first and the last of a window, say of one
-// series.
+// ends holds the first and the last sample of one series in a window.
 type ends struct {
 	firstAt, lastAt time.Duration
 	first, last     float64
 	n               int // samples
 }
 
-// change returns the difference of the two, extrapolated to a window that ends
-// at to, and false below two samples. It is the rule of Prometheus
-// (promql/functions.go, extrapolatedRate), for a counter that is never reset:
-// up to an end of the window if a sample is near enough to it, else by half a
-// sample interval; and never to below zero for a counter.
+// change returns the difference of the two, extrapolated to a window that ends at to, and false
+// below two samples. It is the rule of Prometheus (promql/functions.go, extrapolatedRate), for a
+// counter that is never reset: up to an end of the window if a sample is near enough to it, else by
+// half a sample interval; and never to below zero for a counter.
 func (e ends) change(to, window time.Duration, isCounter bool) (float64, bool) {
 	if e.n < 2 {
 		return 0, false

@@ -2,11 +2,11 @@ package sim
 
 import "math/bits"
 
-// Shape counts the arrivals whose lengths are about the same, since the start of
-// the run: within a factor of two of each other.
+// Shape counts the arrivals since the start of the run of about the same lengths: within a factor
+// of two of each other.
 type Shape struct {
 	Requests     uint64
-	InputTokens  uint64 // of all of them
+	InputTokens  uint64 // sum over the requests
 	OutputTokens uint64
 }
 
@@ -18,7 +18,7 @@ func (s Shape) minus(o Shape) Shape {
 // of package workload has 24 bits.
 const shapeSides = 24
 
-// Shapes are the arrivals of a model by their lengths, in a fixed order.
+// Shapes counts the arrivals of a model by their lengths, in a fixed order.
 type Shapes [shapeSides * shapeSides]Shape
 
 // add counts a request.

@@ -2,8 +2,8 @@ package sim
 
 import "math"
 
-// Layout of a Sketch: buckets whose bounds grow by a factor of 1.02, so that the
-// middle of a bucket is within 1 % of all in it, from a microsecond to 11 days.
+// Layout of a Sketch: the bounds of the buckets grow by a factor of 1.02, so that the middle of a
+// bucket is within 1 % of all its values, from a microsecond to 12 days.
 const (
 	sketchLeast   = 1e-3 // ms
 	sketchFactor  = 1.02
@@ -19,8 +19,8 @@ type Sketch struct {
 	highest float64 // ms
 }
 
-// Add counts one value in ms. What is below a microsecond counts as one, what is
-// above the range as its end.
+// Add counts one value in ms. A value below a microsecond counts as a microsecond, one above the
+// range as the end of the range.
 func (s *Sketch) Add(ms float64) {
 	s.counts[sketchBucket(ms)]++
 	s.n++
@@ -35,7 +35,7 @@ func sketchBucket(ms float64) int {
 	return min(int(math.Log(ms/sketchLeast)/math.Log(sketchFactor))+1, sketchBuckets-1)
 }
 
-// Merge counts everything that o has counted.
+// Merge adds the counts of o.
 func (s *Sketch) Merge(o *Sketch) {
 	for i, n := range o.counts {
 		s.counts[i] += n
@@ -52,8 +52,8 @@ func (s *Sketch) Reset() {
 	}
 }
 
-// Quantile returns the value in ms below which the part q in [0, 1] of all
-// values lies, within 1 %; 0 for an empty sketch.
+// Quantile returns the value in ms below which the share q, in [0, 1], of all values lies, within 1
+// %; 0 for an empty sketch.
 func (s *Sketch) Quantile(q float64) float64 {
 	if s.n == 0 {
 		return 0
@@ -68,7 +68,7 @@ func (s *Sketch) Quantile(q float64) float64 {
 	return s.highest
 }
 
-// sketchValue is the geometric middle of a bucket.
+// sketchValue returns the geometric middle of a bucket, in ms.
 func sketchValue(i int) float64 {
 	if i == 0 {
 		return sketchLeast
@@ -76,7 +76,7 @@ func sketchValue(i int) float64 {
 	return sketchLeast * math.Pow(sketchFactor, float64(i)-0.5)
 }
 
-// Latency summarizes a distribution, in ms. All are 0 where nothing was counted.
+// Latency summarizes a distribution, in ms. All fields are 0 where nothing was counted.
 type Latency struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`

@@ -2,29 +2,29 @@ package sim
 
 import "time"
 
-// request is one that arrived and has not ended.
+// request is a request that arrived and has not ended.
 type request struct {
 	arrived   time.Duration
 	submitted time.Duration // to a replica
-	first     time.Duration // when its first token was put out
+	first     time.Duration // when its first token was put out, 0 before
 	input     int32         // tokens
 	output    int32         // tokens
-	queued    bool          // in a replica, and not in its batch
+	queued    bool          // waits in a replica, outside its batch
 	pod       *pod          // nil while it is held
 	live      bool
-	retry     bool          // its client came back
+	retry     bool          // an attempt of a client that came back
 	leaves    time.Duration // when its client loses patience, 0 for never
-	alike     float64       // it begins like an earlier one that this part of the caches has
+	alike     float64       // draw in (0, 1], 0 if its prompt begins like no other
 
-	stage  stage         // of its way through prefill and decode
+	stage  stage         // how far it is through prefill and decode
 	source *pod          // the prefill replica that keeps its KV cache until it has moved, else nil
 	passed time.Duration // when prefill was done with it
-	moved  time.Duration // how long its KV cache took to the decode replica
-	waited bool          // the gateway held it
+	moved  time.Duration // time of the transfer of its KV cache to the decode replica
+	waited bool          // it waited for a replica to be ready
 }
 
-// slab keeps requests by slot. Slots are used again, so its size is the largest
-// number of requests in flight and not the length of the trace.
+// slab keeps requests by slot. Slots are reused, so its size is the largest number of requests in
+// flight, not the length of the trace.
 type slab struct {
 	slots []request
 	free  []uint32
@@ -49,7 +49,7 @@ func (s *slab) release(slot uint32) {
 	s.free = append(s.free, slot)
 }
 
-// of calls do with the slot of every request that a pod holds, or whose KV cache it keeps or
+// of calls do with the slot of every request that the pod holds, or whose KV cache the pod keeps or
 // receives, in slot order.
 func (s *slab) of(p *pod, do func(slot uint32)) {
 	for i := range s.slots {

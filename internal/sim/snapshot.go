@@ -10,28 +10,28 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// The numbers of internal/collector by which windows and freshness are set.
+// The numbers by which internal/collector sets windows and freshness.
 const (
 	minWindow     = time.Minute
 	unknownWindow = 5 * time.Minute // until the scrape interval is known
 	windowScrapes = 4
 	freshAtLeast  = time.Minute
 	agingAtLeast  = 5 * time.Minute
-	// enoughScrapes within a minute make the interval of a young store known.
+	// A young store knows the interval after enoughScrapes within a minute.
 	enoughScrapes = 4
 )
 
-// survey is what all readings of one instant have in common.
+// survey holds what all readings of one instant have in common.
 type survey struct {
 	now      time.Duration
-	interval time.Duration // of the scrapes, 0 while it is not known
+	interval time.Duration // of the scrapes, 0 while unknown
 	window   time.Duration
 	fresh    time.Duration // younger pages are Fresh
 	aging    time.Duration // younger pages are Aging
-	grace    time.Duration // for which a pod that became ready needs no page
+	grace    time.Duration // a pod that became ready needs no page for so long
 }
 
-// survey looks at the store of metrics.
+// survey returns the survey of now.
 func (w *world) survey() survey {
 	s := survey{now: w.now, interval: w.knownInterval(), window: unknownWindow}
 	if s.interval > 0 {
@@ -43,9 +43,9 @@ func (w *world) survey() survey {
 	return s
 }
 
-// knownInterval returns the scrape interval if the store can tell it, else 0: a
-// pod that is there has been scraped since the look-back ago, or the median pod
-// was scraped often enough within the last minute. See query.AskScrapeIntervals.
+// knownInterval returns the scrape interval if the store can tell it, else 0: one pod that is not
+// being removed has pages from before the look-back until now, or the median pod was scraped
+// enoughScrapes times within the last minute. See query.AskScrapeIntervals.
 func (w *world) knownInterval() time.Duration {
 	var lately []int
 	for _, v := range w.variants {
@@ -66,7 +66,7 @@ func (w *world) knownInterval() time.Duration {
 	return 0
 }
 
-// state returns how far what was scraped at an instant may be trusted.
+// state returns the freshness of a page that was scraped at an instant.
 func (s survey) state(at time.Duration) scaling.Freshness {
 	switch age := s.now - at; {
 	case age < s.fresh && s.interval > 0:
@@ -78,7 +78,7 @@ func (s survey) state(at time.Duration) scaling.Freshness {
 	}
 }
 
-// snapshot describes a model as the collector would.
+// snapshot returns the Snapshot of a model, as the collector would make it.
 func (w *world) snapshot(m *model, s survey) scaling.Snapshot {
 	snap := scaling.Snapshot{Model: m.Key, At: w.clock(w.now), Window: s.window}
 	for _, v := range m.variants {
@@ -101,10 +101,9 @@ func (w *world) snapshot(m *model, s survey) scaling.Snapshot {
 	return snap
 }
 
-// coverage returns how far numbers that are added up over the pods of some
-// variants may be trusted: as far as the freshest page, but Aging at best while
-// half of the Ready pods have no Fresh one. One pod of a variant, if its newest is young, may have
-// none yet. It is the rule of collector.coverage.
+// coverage returns the freshness of sums over the pods of some variants: that of the freshest page,
+// but Aging at best while half of the Ready pods have no Fresh page. One pod of a variant may have
+// no page yet if the newest Ready one is young. It is the rule of collector.coverage.
 func (s survey) coverage(variants ...*variant) scaling.Freshness {
 	freshest, ready, missing := scaling.Absent, 0, 0
 	for _, v := range variants {
@@ -142,8 +141,8 @@ func (s survey) coverage(variants ...*variant) scaling.Freshness {
 // earlierPages is how far back the collector asks for pages: query.AskEarlierPages.
 const earlierPages = 15 * time.Minute
 
-// page returns how far the page of a pod may be trusted, Absent before its first
-// scrape and once no query reaches the last one any more.
+// freshness returns the freshness of the newest page of a pod: Absent before the first scrape, and
+// once no query reaches back to that page.
 func (s survey) freshness(p *pod) scaling.Freshness {
 	if len(p.pages) == 0 || s.now-p.pages[len(p.pages)-1].at >= earlierPages {
 		return scaling.Absent
@@ -151,8 +150,7 @@ func (s survey) freshness(p *pod) scaling.Freshness {
 	return s.state(p.pages[len(p.pages)-1].at)
 }
 
-// describe returns a variant with its replicas, as internal/discovery counts
-// them.
+// describe returns the Spec of a variant with its replicas, as internal/discovery counts them.
 func (w *world) describe(v *variant) scaling.Variant {
 	spec := v.Spec
 	if v.deleted {
@@ -169,7 +167,7 @@ func (w *world) describe(v *variant) scaling.Variant {
 		case serves:
 			spec.Replicas.Ready++
 			newest = max(newest, p.served)
-			if p.number > v.Replicas { // those of the start were never started
+			if p.number > v.Replicas { // replicas of the start of the run were never started
 				starts = append(starts, p.served-p.created)
 			} else {
 				starts = append(starts, v.StartUp.Mean)
@@ -186,7 +184,7 @@ func (w *world) describe(v *variant) scaling.Variant {
 	return spec
 }
 
-// sample returns what a pod reports.
+// sample returns what the store says of a pod.
 func (w *world) sample(p *pod, s survey) scaling.ReplicaSample {
 	r := scaling.ReplicaSample{Pod: p.name, Variant: p.variant.Spec.Key, Ready: p.phase == serves}
 	if s.freshness(p) == scaling.Absent {
@@ -196,7 +194,7 @@ func (w *world) sample(p *pod, s survey) scaling.ReplicaSample {
 	r.At = w.clock(last.at)
 	state := s.state(last.at)
 	if s.now-last.at >= query.ScrapeSpan {
-		// No selector reaches back to it. What was there is out of reach.
+		// No selector reaches back to the page, so its values are unknown.
 		gone := scaling.Reading{}
 		if state == scaling.Stale {
 			gone.State = scaling.Stale
@@ -221,7 +219,7 @@ func (w *world) sample(p *pod, s survey) scaling.ReplicaSample {
 	return r
 }
 
-// pace returns how fast a pod worked.
+// pace returns the pace of a pod, from its pages within the window.
 func pace(pages []scraped, s survey) scaling.Pace {
 	var f flows
 	f.add(pages, s, false)
@@ -235,5 +233,5 @@ func pace(pages []scraped, s survey) scaling.Pace {
 	return out
 }
 
-// hasObjective reports whether the model is asked for its histograms.
+// hasObjective reports whether the collector asks for the histograms of the model.
 func (m *model) hasObjective() bool { return m.SLO.TTFT > 0 || m.SLO.ITL > 0 }

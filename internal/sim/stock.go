@@ -8,13 +8,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// ample is how many nodes an accelerator has that never runs out: more than any
-// fleet wants, and few enough to be multiplied.
+// ample is the number of nodes of an accelerator that never runs out: more than any fleet wants,
+// and small enough to be multiplied.
 const ample = 1 << 20
 
-// inventory returns the accelerators as internal/discovery tallies them: of all
-// nodes, minus those of every pod that holds any, the draining included. A pod that
-// waits for a node fits on none, and takes nothing.
+// inventory returns the accelerators as internal/discovery counts them: of all nodes, less those of
+// every placed pod, draining ones included. A pod that waits for a node takes nothing.
 func (w *world) inventory() scaling.Inventory {
 	known := scaling.Inventory{Known: true, At: w.clock(w.now), Groups: w.endless()}
 	for _, n := range w.cfg.Nodes {
@@ -24,7 +23,7 @@ func (w *world) inventory() scaling.Inventory {
 	return known
 }
 
-// free counts nodes by what is free on them, without those that are full.
+// free counts the nodes by their free accelerators. Full nodes are left out.
 func free(nodes []scaling.Accelerators) []scaling.FreeNodes {
 	count := map[scaling.Accelerators]int{}
 	for _, gpus := range nodes {
@@ -39,8 +38,7 @@ func free(nodes []scaling.Accelerators) []scaling.FreeNodes {
 	return out
 }
 
-// endless returns the accelerators of the variants that never run out, in no
-// order.
+// endless returns the accelerators of variants that never run out, in no order.
 func (w *world) endless() []scaling.NodeGroup {
 	largest := map[string]scaling.Accelerators{} // accelerators of one replica
 	for _, v := range w.variants {

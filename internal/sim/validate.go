@@ -63,8 +63,8 @@ func (c Config) Validate() error {
 	return c.validateModels(stock)
 }
 
-// validateModels returns nil, or what is first wrong with a model, a variant or a fault
-// of one. stock is the accelerators of a node by type.
+// validateModels returns nil, or the first error of a model, a variant or a fault. stock has the
+// accelerators of one node by type.
 func (c Config) validateModels(stock map[string]scaling.Accelerators) error {
 	if len(c.Models) == 0 {
 		return &FieldError{"models", "empty", "one model or more"}
@@ -93,7 +93,8 @@ func (c Config) validateModels(stock map[string]scaling.Accelerators) error {
 	return c.validateFaults(models, variants)
 }
 
-// validateFaults returns nil, or the first fault that is wrong or about no model.
+// validateFaults returns nil, or the first fault that is wrong or names an unknown model or
+// variant.
 func (c Config) validateFaults(models map[scaling.ModelKey]bool, variants map[scaling.VariantKey]bool) error {
 	for i, f := range c.Faults {
 		at := fmt.Sprintf("faults[%d].", i)
@@ -110,7 +111,7 @@ func (c Config) validateFaults(models map[scaling.ModelKey]bool, variants map[sc
 	return nil
 }
 
-// validateNodes returns the accelerators of a node by type.
+// validateNodes returns the accelerators of one node by type, or the first error of the nodes.
 func (c Config) validateNodes() (map[string]scaling.Accelerators, error) {
 	stock := map[string]scaling.Accelerators{}
 	for i, n := range c.Nodes {
@@ -153,7 +154,7 @@ func (m Model) validate(at string) error {
 	return m.validateClients(at)
 }
 
-// validateClients returns nil, or what is first wrong with what the clients do.
+// validateClients returns nil, or the first error in the behaviour of the clients.
 func (m Model) validateClients(at string) error {
 	switch {
 	case m.Patience.Mean < 0 || m.Patience.Deviation < 0 || m.Patience.After < 0:
@@ -170,7 +171,7 @@ func (m Model) validateClients(at string) error {
 	return nil
 }
 
-// validateRoles returns nil, or which variants do not serve requests together.
+// validateRoles returns nil, or the first error of the transfer or of the roles of the variants.
 func (m Model) validateRoles(at string) error {
 	if m.Transfer.Base < 0 || m.Transfer.PerToken < 0 {
 		return &FieldError{at + ".transfer", fmt.Sprintf("%s and %s a token", m.Transfer.Base, m.Transfer.PerToken), "0 or more"}

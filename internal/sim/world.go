@@ -19,17 +19,17 @@ type world struct {
 	models   []*model                          // sorted by key
 	variants []*variant                        // of all models, sorted by key
 	stock    map[string][]scaling.Accelerators // free accelerators of each node, by type; types that are not here never run out
-	waiting  []*pod                            // without a node, in the order of their creation
-	requests slab                              // that arrived and have not ended
+	waiting  []*pod                            // pods without a node, in the order of their creation
+	requests slab                              // requests that arrived and have not ended
 	policy   Policy
 	waking   waking
-	wanted   map[*variant]Target // what it said last
-	missed   *rand.Rand          // which scrapes fail; nil means none
-	buf      []serving.Event     // for advance
+	wanted   map[*variant]Target // last target of the policy
+	missed   *rand.Rand          // draws which scrapes fail; nil means none
+	buf      []serving.Event     // for Replica.Advance
 	troubles []*trouble
 	measured time.Duration // end of the last interval
-	decided  uint64        // times that the policy was asked
-	horizon  time.Duration // when cost stops to count; meaningful once closed
+	decided  uint64        // times that the run asked the policy
+	horizon  time.Duration // until when cost counts; meaningful once closed
 	closed   bool          // arrivals are over
 }
 
@@ -42,15 +42,15 @@ type model struct {
 	crowd   crowd
 	held    []uint32 // slots of the requests that wait for a first replica, oldest first
 	watched bool     // an expireEvent is scheduled
-	split   bool     // it is served in parts
-	entry   door     // where requests go first: to prefill, or to all variants
-	exit    door     // to decode, of a model that is served in parts
+	split   bool     // it is served in prefill and decode
+	entry   door     // variants to which requests go first: prefill, or all
+	exit    door     // variants of decode, of a model that is served in parts
 	passed  []uint32 // slots of the requests that wait for a decode replica, oldest first
 	sent    int      // requests submitted to replicas
 
 	ttftBounds, itlBounds []float64 // of its pods' histograms [ms]
 
-	shapes      Shapes           // of what arrived
+	shapes      Shapes           // of the requests that arrived
 	inputTokens int64            // of the requests in flight
 	pages       []gatewayScraped // oldest first
 }
@@ -59,14 +59,14 @@ type model struct {
 type variant struct {
 	*Variant
 	model   *model
-	pods    []*pod           // of which none is removed, in the order of creation
+	pods    []*pod           // not removed, in the order of creation
 	leaving []*pod           // removed and not yet gone
-	gone    []*pod           // whose pages may still be within the window
+	gone    []*pod           // pods that are gone, whose pages may still be within the window
 	created scaling.Replicas // pods so far
 	draws   *rand.Rand
 	tally   VariantReport
 	deleted bool    // its target does not exist
-	credit  float64 // of a Weighted gateway
+	credit  float64 // of weighted routing
 }
 
 // newWorld returns the state at the start of a run. c is valid and has its
@@ -111,23 +111,23 @@ func newWorld(c Config, policy Policy) (*world, error) {
 	w.befall()
 	w.listen()
 	if c.Sync > 0 {
-		// The scaler that carries decisions out keeps a time of its own.
+		// The scaler that carries decisions out has its own phase.
 		w.agenda.push(event{at: time.Duration(w.stream("sync").Int64N(int64(c.Sync))), kind: syncEvent})
 	}
 	w.agenda.push(event{at: c.Interval, kind: intervalEvent})
 	return w, nil
 }
 
-// stream returns a random stream of its own for each purpose, so that what one
-// part of a run draws leaves the others as they are.
+// stream returns a random stream for one purpose, so that the draws of one part of a run do not
+// change the others.
 func (w *world) stream(purpose string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(purpose))
 	return rand.New(rand.NewPCG(w.cfg.Seed, h.Sum64()))
 }
 
-// phase returns when a target is first scraped, as an offset within the scrape
-// interval: in whole ms, in which the store counts.
+// phase draws when a target is first scraped, as an offset within the scrape interval, in whole ms
+// like the time of the store.
 func (w *world) phase(draws *rand.Rand) time.Duration {
 	return time.Duration(draws.Int64N(w.cfg.ScrapeInterval.Milliseconds())) * time.Millisecond
 }
@@ -135,10 +135,10 @@ func (w *world) phase(draws *rand.Rand) time.Duration {
 // shortestInterval is the least time between two decisions.
 const shortestInterval = 100 * time.Millisecond
 
-// at returns the instant of an offset.
+// at returns the time at an offset.
 func (w *world) at(offset time.Duration) time.Time { return w.cfg.Start.Add(offset) }
 
-// handle does what is due.
+// handle handles one event.
 func (w *world) handle(e event) error {
 	w.now = e.at
 	switch e.kind {
@@ -172,8 +172,8 @@ func (w *world) handle(e event) error {
 	return nil
 }
 
-// leave takes the next step in the end of a pod that drains still, and gives nodes to
-// the pods that wait.
+// leave calls step, drain or kill, if the pod still drains, and gives freed nodes to the pods that
+// wait.
 func (w *world) leave(p *pod, step func(*pod)) error {
 	if p.phase != draining {
 		return nil
@@ -182,7 +182,7 @@ func (w *world) leave(p *pod, step func(*pod)) error {
 	return w.place()
 }
 
-// settle brings a replica up to now: all that ended before now is booked.
+// settle advances a replica to now and books everything that ended before now.
 func (w *world) settle(p *pod) {
 	if p.replica == nil || p.settled == w.now {
 		return
@@ -222,7 +222,7 @@ func (w *world) settleAll() {
 	}
 }
 
-// finish books a request whose last token was put out.
+// finish books a request that has its last token.
 func (w *world) finish(p *pod, slot uint32, at time.Duration) {
 	r := w.requests.at(slot)
 	p.live--
@@ -244,8 +244,8 @@ func (w *world) finish(p *pod, slot uint32, at time.Duration) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// conserved checks that no request was lost from the books, counting what is
-// under way by what the replicas say.
+// conserved checks that the books have every request, with those in replicas as the replicas count
+// them.
 func (w *world) conserved() error {
 	w.settleAll()
 	for _, m := range w.models {

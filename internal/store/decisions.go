@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	// decisionsEvery is the least time between two writes of decisions: another manager, and
-	// the next process, answer from them.
+	// decisionsEvery is the least time between two writes of decisions: other processes, and the
+	// next leader, answer from them.
 	decisionsEvery = time.Second
-	// decisionsFor is for how long a process that does not lead answers from what it read.
+	// decisionsFor is how long a process that does not lead answers from its last read.
 	decisionsFor = 2 * time.Second
 )
 
-// DecidedKind is the kind that holds what was decided on the variants of a model that have no
+// DecidedKind is the kind that holds the decisions for the variants of a model without a
 // VariantAutoscaling. A variant takes some 1,500 bytes.
 func DecidedKind() Kind[Decided] {
 	return Kind[Decided]{Name: "decisions", Version: 1, EntryBytes: 64 << 10, AllBytes: 896 << 10}
 }
 
-// Decided is what was decided on the variants of a model, by their names.
+// Decided holds the decisions for the variants of a model, by their names.
 type Decided map[string]Decision
 
-// Decision is what was decided on a variant without a VariantAutoscaling: what the status of one
-// would say.
+// Decision is the decision for a variant without a VariantAutoscaling: the status that one would
+// have.
 type Decision struct {
-	UID    types.UID                         `json:"uid"` // of the object that makes it a variant
+	UID    types.UID                         `json:"uid"` // of the scaler that is the variant
 	At     time.Time                         `json:"at"`  // when it was stored
 	Status v1alpha1.VariantAutoscalingStatus `json:"status"`
 }
 
-// Merge implements Knowledge: of two decisions on a variant the later one.
+// Merge implements Knowledge: of two decisions for a variant it takes the later one.
 func (d Decided) Merge(o Decided) Decided {
 	out := maps.Clone(d)
 	if out == nil {
@@ -67,7 +67,7 @@ func (d Decided) Differs(o Decided) bool {
 	return false
 }
 
-// Less implements Knowledge: without the oldest decision.
+// Less implements Knowledge: it drops the oldest decision.
 func (d Decided) Less() (Decided, bool) {
 	if len(d) == 0 {
 		return d, false
@@ -91,17 +91,17 @@ func (d Decided) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Decisions holds what was decided on variants without a VariantAutoscaling. The process that
-// leads knows it and stores it within a second or so; another one reads it when it is asked. It
-// is safe for concurrent use.
+// Decisions holds the decisions for variants without a VariantAutoscaling. The leader knows them
+// and stores them within about a second; any other process reads them when asked. It is safe for
+// concurrent use.
 type Decisions struct {
-	store   *Store // nil where nothing is stored
+	store   *Store // nil for memory alone
 	entries *Entries[Decided]
 
 	mu    sync.Mutex
 	leads bool
 	known map[scaling.VariantKey]modelDecision
-	until time.Time // to which known is answered from, where this process does not lead
+	until time.Time // when a process that does not lead reads again
 }
 
 type modelDecision struct {
@@ -109,8 +109,8 @@ type modelDecision struct {
 	Decision
 }
 
-// NewDecisions returns Decisions that are kept by a store of its own, made of o, or in memory
-// alone where stored is false.
+// NewDecisions returns Decisions kept by a store of their own, made from o; in memory alone where
+// stored is false.
 func NewDecisions(o Options, stored bool) *Decisions {
 	d := &Decisions{known: map[scaling.VariantKey]modelDecision{}}
 	if stored {
@@ -121,7 +121,7 @@ func NewDecisions(o Options, stored bool) *Decisions {
 	return d
 }
 
-// Run stores what is decided until ctx ends. Only the process that leads calls it.
+// Run stores the decisions until ctx ends. Only the leader calls it.
 func (d *Decisions) Run(ctx context.Context) error {
 	if d.store == nil {
 		<-ctx.Done()
@@ -130,8 +130,8 @@ func (d *Decisions) Run(ctx context.Context) error {
 	return d.store.Run(ctx)
 }
 
-// Lead takes over what the process before has stored. The process that leads calls it, before
-// the first cycle.
+// Lead takes over the decisions that the last leader stored. The leader calls it before the first
+// cycle.
 func (d *Decisions) Lead(ctx context.Context) {
 	read := d.read(ctx)
 	d.mu.Lock()
@@ -141,7 +141,7 @@ func (d *Decisions) Lead(ctx context.Context) {
 	}
 }
 
-// read returns what is stored, nil where it cannot be read.
+// read returns the stored decisions, nil where they cannot be read.
 func (d *Decisions) read(ctx context.Context) map[scaling.VariantKey]modelDecision {
 	if d.store == nil {
 		return nil
@@ -154,7 +154,7 @@ func (d *Decisions) read(ctx context.Context) map[scaling.VariantKey]modelDecisi
 	for model, decided := range stored {
 		for name, one := range decided {
 			key := scaling.VariantKey{Namespace: model.Namespace, Name: name}
-			if other, ok := out[key]; !ok || one.At.After(other.At) { // a scaler that came to name another model has two
+			if other, ok := out[key]; !ok || one.At.After(other.At) { // a scaler that changed its model has two
 				out[key] = modelDecision{model, one}
 			}
 		}
@@ -162,8 +162,8 @@ func (d *Decisions) read(ctx context.Context) map[scaling.VariantKey]modelDecisi
 	return out
 }
 
-// Status returns what was decided on a variant, and false where nothing was for the object of
-// that UID.
+// Status returns the status of a variant, and false where none is known for the object with that
+// UID.
 func (d *Decisions) Status(ctx context.Context, key scaling.VariantKey, uid types.UID) (v1alpha1.VariantAutoscalingStatus, bool) {
 	d.refresh(ctx)
 	d.mu.Lock()
@@ -175,8 +175,8 @@ func (d *Decisions) Status(ctx context.Context, key scaling.VariantKey, uid type
 	return one.Status, true
 }
 
-// refresh reads what is stored if this process does not lead, and what it read is old. While it
-// cannot be read, what was read last stands.
+// refresh reads the stored decisions if this process does not lead and its last read is too old.
+// While they cannot be read, the last ones stay.
 func (d *Decisions) refresh(ctx context.Context) {
 	if d.store == nil {
 		return
@@ -185,7 +185,7 @@ func (d *Decisions) refresh(ctx context.Context) {
 	d.mu.Lock()
 	due := !d.leads && !now.Before(d.until)
 	if due {
-		d.until = now.Add(decisionsFor) // others go on with what there is
+		d.until = now.Add(decisionsFor) // concurrent calls answer from known meanwhile
 	}
 	d.mu.Unlock()
 	if !due {
@@ -199,7 +199,7 @@ func (d *Decisions) refresh(ctx context.Context) {
 	}
 }
 
-// Write keeps what was decided on the variant that va stands for.
+// Write keeps the status of the variant that va stands for.
 func (d *Decisions) Write(va *v1alpha1.VariantAutoscaling) {
 	at := time.Time{}
 	if d.store != nil {
@@ -212,7 +212,7 @@ func (d *Decisions) Write(va *v1alpha1.VariantAutoscaling) {
 	d.keep()
 }
 
-// Keep forgets the decisions on all but the variants that live.
+// Keep forgets the decisions for all variants but those in alive.
 func (d *Decisions) Keep(alive []types.NamespacedName) {
 	lives := make(map[scaling.VariantKey]bool, len(alive))
 	for _, key := range alive {
@@ -223,7 +223,7 @@ func (d *Decisions) Keep(alive []types.NamespacedName) {
 	maps.DeleteFunc(d.known, func(key scaling.VariantKey, _ modelDecision) bool { return !lives[key] })
 }
 
-// keep hands the store what is known. The lock is held by the caller.
+// keep hands all decisions to the store. The caller holds the lock.
 func (d *Decisions) keep() {
 	if d.store == nil {
 		return
@@ -238,7 +238,8 @@ func (d *Decisions) keep() {
 	d.entries.Keep(of)
 }
 
-// shortened returns a status as it is stored: without what is worded anew in the next cycle.
+// shortened returns a status as it is stored: without the messages that the next cycle writes
+// again.
 func shortened(s v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutoscalingStatus {
 	s = *s.DeepCopy()
 	for i := range s.Conditions {

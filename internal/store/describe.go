@@ -14,12 +14,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Description says what an entry holds, for people.
+// Description describes an entry for users.
 type Description struct {
 	ConfigMap string            `json:"configMap"`
 	Key       string            `json:"key"`
 	Bytes     int               `json:"bytes"`
-	Model     *scaling.ModelKey `json:"model,omitempty"` // nil of an entry that is ignored
+	Model     *scaling.ModelKey `json:"model,omitempty"` // nil for an ignored entry
 	At        time.Time         `json:"at,omitzero"`     // when it last changed
 	Says      string            `json:"says,omitempty"`
 	// Ignored says why the entry does not apply, "" where it does.
@@ -40,9 +40,8 @@ func (k Kind[T]) describe(data map[string]string) []Description {
 	return out
 }
 
-// Describe reads every entry that is stored in a namespace, sorted by ConfigMap and key.
-// The error names the ConfigMaps that could not be read; one that is not there has no
-// entries.
+// Describe describes every entry stored in a namespace, sorted by ConfigMap and key. The error
+// names the ConfigMaps that could not be read; a ConfigMap that does not exist has no entries.
 func Describe(ctx context.Context, reader client.Reader, namespace string) ([]Description, error) {
 	var out []Description
 	var failed []error

@@ -1,8 +1,8 @@
 // Package store keeps learned values across restarts of the manager, in ConfigMaps of the
 // manager's own namespace, where its users can read and clear it. It is optional: a manager
 // without it, or without the rights for it, learns again after each start. It is no
-// database: what it holds is small, is read once when a manager begins to lead, and may be
-// lost at any time.
+// database: its content is small, is read once when a manager begins to lead, and may be
+// lost at any time. Other processes read only decisions, when they are asked for them.
 //
 // A Kind is one kind of knowledge. It has a ConfigMap, wva-store-<kind>, with an entry for
 // each model:
@@ -18,14 +18,14 @@
 // Bytes are bounded three times:
 //
 //	of an entry        Kind.EntryBytes; a longer one is reduced with Less until it fits,
-//	                   so that no model takes room from others
+//	                   so that no model takes the space of others
 //	of a ConfigMap     Kind.AllBytes; entries that cannot be read go first, then those
-//	                   of models that are not served, then those of the namespace that
-//	                   holds most, each time the oldest
+//	                   of models that are not served, then those of the namespace with
+//	                   the most bytes, each time the oldest
 //	of all ConfigMaps  the sum of AllBytes, at most mostBytes
 //
-// One process writes, the leader, at most once a minute whatever changed, and only where an
-// entry Differs from what is stored. A write carries the resource version that was read: if
+// Only the leader writes: at most once a minute, decisions once a second, and only where an
+// entry Differs from the stored one. A write carries the resource version that was read: if
 // another client wrote in between, the store reads again and merges.
 //
 // To add a kind: give its type the methods of Knowledge, return its Kind from a function

@@ -17,8 +17,8 @@ type section interface {
 	// before returns the ConfigMap as it was last read or written, nil where it does not
 	// exist, and false before the first read.
 	before() (*corev1.ConfigMap, bool)
-	// takeOver stores the ConfigMap that was read, nil where it does not exist, and returns
-	// its ignored entries.
+	// takeOver takes over the ConfigMap that was read, nil where it does not exist, and returns its
+	// ignored entries.
 	takeOver(m *corev1.ConfigMap) []ignored
 	// dirty reports whether a write is needed.
 	dirty() bool
@@ -29,7 +29,7 @@ type section interface {
 // content is the new content of a ConfigMap.
 type content struct {
 	data map[string]string
-	// dropped names the entries that found no room.
+	// dropped says which entries had no space.
 	dropped []string
 	// written is called after the ConfigMap was written.
 	written func(m *corev1.ConfigMap)
@@ -43,8 +43,8 @@ type known[T Knowledge[T]] struct {
 	kind   Kind[T]
 	stored map[scaling.ModelKey]entry[T] // readable entries of the ConfigMap
 	other  map[string]string             // the other entries, by key
-	held   map[scaling.ModelKey]T        // of the served models, at present
-	// offered is the knowledge of a model when it was last written, or found no room.
+	held   map[scaling.ModelKey]T        // present knowledge, of the served models
+	// offered is the knowledge of a model when it was last read or written, or had no space.
 	offered map[scaling.ModelKey]T
 	object  *corev1.ConfigMap
 	read    bool

@@ -31,8 +31,7 @@ func (s *Store) failed(name, verb string, err error) {
 	s.tell(of, notice{eventUnavailable, "Store", verb + reason(err), note})
 }
 
-// reason returns in one word why a request failed: the text of an error may change each
-// time.
+// reason returns in one word why a request failed: the text of an error may change each time.
 func reason(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return "Timeout"
@@ -40,7 +39,7 @@ func reason(err error) string {
 	return string(apierrors.ReasonForError(err))
 }
 
-// The most characters of an action and of a note that the event API takes.
+// longestAction and longestNote are the largest numbers of characters that the event API takes.
 const longestAction, longestNote = 128, 1024
 
 // notice is a report about a ConfigMap. about distinguishes it from others of the same

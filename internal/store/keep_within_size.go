@@ -10,7 +10,7 @@ import (
 // item is an entry of a ConfigMap with the values that decide whether it is kept.
 type item struct {
 	key, text string
-	namespace string // of its model, "" of an entry that cannot be read
+	namespace string // of its model, "" for an unreadable entry
 	at        time.Time
 	served    bool // a model of the fleet
 	read      bool // it can be read
@@ -18,7 +18,7 @@ type item struct {
 
 func (i item) size() int { return len(i.key) + len(i.text) }
 
-// rank orders the items by which goes first when there is no room.
+// rank returns the class of an item: lower classes are dropped first when there is no space.
 func (i item) rank() int {
 	switch {
 	case !i.read:
@@ -29,9 +29,9 @@ func (i item) rank() int {
 	return 2
 }
 
-// pack returns the items that a ConfigMap of so many bytes keeps, and the dropped ones,
-// each sorted by key. Unreadable items are dropped first, then those of models that are not
-// served, then those of the namespace that holds most bytes; each time the oldest.
+// pack returns the items that a ConfigMap of limit bytes keeps, and the dropped ones, each sorted
+// by key. It drops unreadable items first, then those of models that are not served, then those of
+// the namespace with the most bytes; each time the oldest.
 func pack(items []item, limit int) (kept, dropped []item) {
 	kept = slices.Clone(items)
 	slices.SortFunc(kept, func(a, b item) int {
@@ -59,7 +59,7 @@ func pack(items []item, limit int) (kept, dropped []item) {
 	return kept, dropped
 }
 
-// largest returns the namespace that holds most bytes, of equals the first by name.
+// largest returns the namespace with the most bytes, of equal ones the first by name.
 func largest(of map[string]int) string {
 	best, most := "", -1
 	for namespace, size := range of {

@@ -11,11 +11,10 @@ import (
 type Knowledge[T any] interface {
 	// Merge returns the union of both; their order does not matter.
 	Merge(o T) T
-	// Differs reports whether a write is needed where o is stored: whether it could change
-	// a decision. Knowledge that only o has is no difference.
+	// Differs reports whether a write is needed where o is stored: whether the difference could
+	// change a decision. Knowledge that only o has does not count.
 	Differs(o T) bool
-	// Less returns the most useful part of it, in less room, and false where nothing is
-	// left.
+	// Less returns a smaller value with the most useful part, and false where nothing is left.
 	Less() (T, bool)
 	// String describes it in one line.
 	fmt.Stringer
@@ -42,14 +41,14 @@ func Fits() Kind[scaling.VariantFits] {
 	return Kind[scaling.VariantFits]{Name: "fits", Version: 1, EntryBytes: 16 << 10, AllBytes: 960 << 10}
 }
 
-// mostBytes bounds all ConfigMaps together: three thousandths of the 2 GiB that
-// etcd holds by default. The API server accepts 1 MiB for one ConfigMap.
+// mostBytes bounds the ConfigMaps of a store together: 0.15 % of the 2 GiB that etcd holds by
+// default. The API server accepts 1 MiB for one ConfigMap.
 const mostBytes = 3 << 20
 
-// kinds lists every kind.
+// kinds returns every kind.
 func kinds() []describer { return []describer{StartUps(), Fits(), DecidedKind()} }
 
-// describer is a Kind of any type.
+// describer is a Kind of any T.
 type describer interface {
 	ConfigMap() string
 	describe(data map[string]string) []Description

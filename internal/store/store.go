@@ -23,10 +23,10 @@ import (
 const (
 	// every is the least time between two writes.
 	every = time.Minute
-	// refusedEvery bounds the time between two attempts while the right to write is missing. It
-	// begins at that between two writes, and doubles: a Role may be made just after the manager.
+	// refusedEvery bounds the time between two attempts while the right to write is missing. That
+	// time starts at the usual one and doubles: a Role may be created just after the manager.
 	refusedEvery = 10 * time.Minute
-	// patience bounds one request: a start does not wait longer for values that it can
+	// patience bounds one request: a start does not wait longer for values that the manager can
 	// learn again.
 	patience = 10 * time.Second
 )
@@ -38,7 +38,7 @@ type Objects interface {
 	Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error
 }
 
-// Options are the parts of a Store, all of them required but for Lost.
+// Options are the parts of a Store. All but Lost and Every are required.
 type Options struct {
 	Namespace string // of the manager
 	Objects   Objects
@@ -58,23 +58,23 @@ type Store struct {
 
 	mu       sync.Mutex // never held across a request
 	sections []section
-	room     int             // bytes that no section takes yet
+	room     int             // bytes of mostBytes that no section has
 	told     map[string]bool // notices that were reported and still hold
 }
 
-// New returns a Store without a kind.
+// New returns a Store without kinds.
 func New(o Options) *Store {
 	return &Store{Options: o, changed: make(chan struct{}, 1), room: mostBytes, told: map[string]bool{}}
 }
 
-// Entries are those of one kind in a Store.
+// Entries are the entries of one kind in a Store.
 type Entries[T Knowledge[T]] struct {
 	store *Store
 	known *known[T]
 }
 
-// Add makes a store keep a kind. Call it before Run. It panics where the bounds of all
-// kinds together exceed that of the store.
+// Add makes a store keep a kind. Call it before Run. It panics where the bounds of all its kinds
+// together exceed mostBytes.
 func Add[T Knowledge[T]](s *Store, kind Kind[T]) *Entries[T] {
 	e := &Entries[T]{s, newKnown(kind)}
 	s.mu.Lock()

@@ -30,7 +30,7 @@ func Refuse(next http.Handler, refused *Refusals, exempt func(*http.Request) boo
 // statusSeen stores the status of an answer.
 type statusSeen struct {
 	http.ResponseWriter
-	status int // 0 for what Write makes 200
+	status int // 0 where WriteHeader was not called, which means 200
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -39,5 +39,5 @@ func (s *statusSeen) WriteHeader(status int) {
 	s.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (s *statusSeen) Unwrap() http.ResponseWriter { return s.ResponseWriter }

@@ -12,9 +12,10 @@ type Connections struct {
 	PerAddress int // of one address, at least 1
 }
 
-// Listen returns a listener that accepts the connections of l within most. A connection
-// beyond the limit of its address is closed at once. A connection beyond All replaces the
-// oldest one of the address that holds most. Closing the listener closes l.
+// Listen returns a listener that accepts the connections of l within most. A connection beyond the
+// limit of its address is closed at once. A connection beyond All replaces the oldest one of the
+// address that holds most, or is closed where its own address holds as many. Closing the listener
+// closes l.
 func Listen(l net.Listener, most Connections) net.Listener {
 	return &listener{Listener: l, most: most, held: map[string][]*connection{}}
 }
@@ -47,8 +48,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// take makes room for a connection and reports whether there is any; evicted is the
-// connection that it replaces, nil for none.
+// take makes room for a connection and reports whether it could. evicted is the connection that is
+// replaced, nil for none.
 func (l *listener) take(c *connection) (evicted *connection, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +75,7 @@ func (l *listener) take(c *connection) (evicted *connection, ok bool) {
 	return evicted, true
 }
 
-// drop forgets a connection, once. The lock is held by the caller.
+// drop forgets a connection; a second call does nothing. The caller holds the lock.
 func (l *listener) drop(c *connection) {
 	held := l.held[c.address]
 	i := slices.Index(held, c)

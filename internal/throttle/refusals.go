@@ -57,7 +57,7 @@ func (r *Refusals) Add(caller string) {
 	r.spent[caller] = until
 }
 
-// key returns the key under which a caller is counted. The caller holds the lock.
+// key returns the key under which a caller is counted. The lock is held.
 func (r *Refusals) key(caller string) string {
 	if _, ok := r.spent[caller]; !ok && len(r.spent) >= maxCallers {
 		return "" // for all callers beyond maxCallers

@@ -15,14 +15,13 @@ import (
 // probeMost is the largest number that a probe may send, in replicas.
 const probeMost = 10
 
-// tagged parts a selector into what selects variants and the number of a probe: a selector with
-// wva_probe=2 selects the variants that the rest of it selects, and is answered with 2 in place of
-// each decision. The number is 0 where the selector is that of no probe.
+// tagged splits a selector into the part that selects variants and the number of a probe. With
+// wva_probe=2 the answer for each variant that the rest selects is 2 instead of its decision. The
+// number is 0 for a selector without a probe.
 //
-// The answer depends on the query alone and is remembered nowhere, so that a probe changes no
-// decision, and no other query: who may read the metrics chooses the number that is read, in the
-// selector of an HPA that they could as well have given this number of replicas. Only variants that
-// are published are answered about.
+// The answer depends on the query alone and is not stored, so a probe changes no decision and no
+// other query. A client that may read the metrics chooses the number in the selector of an HPA,
+// which it could as well have given this number of replicas. Only published variants are answered.
 func tagged(selector labels.Selector) (rest labels.Selector, number int64, err error) {
 	requirements, selectable := selector.Requirements()
 	i := slices.IndexFunc(requirements, func(r labels.Requirement) bool { return r.Key() == metrics.LabelProbe })

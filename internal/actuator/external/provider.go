@@ -45,9 +45,9 @@ type ProviderOptions struct {
 	Fallback Fallback
 	// ControllerInstance is that of the replica gauges, "" for none.
 	ControllerInstance string
-	// Pods returns how many replicas a target is asked to have, and how many of them an HPA
-	// counts as ready, at the time of the call; ok is false where that is not known. Without it, which nil
-	// is, all that were seen are ready.
+	// Pods returns the replicas that a target is asked to have, and the pods that an HPA counts as
+	// ready, at the time of the call; ok is false where they are unknown. Then, and where Pods is
+	// nil, all current replicas count as ready.
 	Pods func(ctx context.Context, namespace string, target scaling.TargetRef) (all, ready scaling.Replicas, ok bool)
 	// Ambiguous receives every ambiguous query, each time. It must be quick and safe for
 	// several goroutines. It may be nil.
@@ -77,10 +77,10 @@ func (p *Provider) ListAllExternalMetrics() []provider.ExternalMetricInfo {
 // served returns the names of the metrics in alphabetical order.
 func served() []string { return []string{metrics.DesiredRatio, metrics.DesiredReplicas} }
 
-// GetExternalMetric returns one item for each variant of the namespace whose labels match,
-// sorted by variant; none is not an error. It returns NotFound for a metric that is not
-// served, and ServiceUnavailable while neither the store nor the fallback has values. A selector with
-// the label of a probe has each item answered with the number of the probe; see tagged.
+// GetExternalMetric returns one item for each variant of the namespace whose labels match, sorted
+// by variant; none is not an error. It returns NotFound for a metric that is not served, and
+// ServiceUnavailable while neither the store nor the fallback has values. With the label of a probe
+// in the selector, each item has the number of the probe; see tagged.
 func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, selector labels.Selector,
 	info provider.ExternalMetricInfo,
 ) (*external_metrics.ExternalMetricValueList, error) {
@@ -130,8 +130,8 @@ func (p *Provider) GetExternalMetric(ctx context.Context, namespace string, sele
 	return list, nil
 }
 
-// selected returns the labels of a value that a selector matches, and false where it matches none:
-// those by its own name, else those by the other one. It is one item, whatever selects it.
+// selected returns the labels of a value, and whether the selector matches them: those with its own
+// variant name, else those with the name ReadAs. A value is never more than one item.
 func (p *Provider) selected(v Value, selector labels.Selector) (map[string]string, bool) {
 	set := p.labels(v)
 	if selector.Matches(labels.Set(set)) {
@@ -153,9 +153,9 @@ func (p *Provider) labels(v Value) map[string]string {
 	return set
 }
 
-// quantity returns the value of a metric: replicas exactly, the ratio to a thousandth. There is no
-// ratio while the current replicas are unknown. Who multiplies the replicas that it reads is
-// answered by a ratio, too.
+// quantity returns the value of a metric: replicas exactly, a ratio to a thousandth. There is no
+// ratio while the current replicas are unknown. A scaler that multiplies the replicas that it reads
+// (ByValue) gets a ratio, too.
 func (p *Provider) quantity(ctx context.Context, v Value, metric string) (resource.Quantity, bool) {
 	if metric == metrics.DesiredReplicas && !v.ByValue {
 		return *resource.NewQuantity(int64(v.Desired), resource.DecimalSI), true
@@ -172,20 +172,20 @@ func (p *Provider) quantity(ctx context.Context, v Value, metric string) (resour
 	return *resource.NewMilliQuantity(factor(v.Desired, all, ready), resource.DecimalSI), true
 }
 
-// factor returns by how many thousandths an HPA should multiply the ready pods of a target, of all
-// that it has, to get what is desired. An HPA rounds the product up, in binary fractions: 1.667 x 3
-// would give 6 instead of the decided 5, and 16.6 x 15 would give 250 instead of 249. What is
-// within its tolerance of 1 leaves the replicas as they are
+// factor returns the factor, in thousandths, by which an HPA should multiply the ready pods of a
+// target to get the desired replicas; all is the current replicas. An HPA rounds the product up, in
+// binary fractions: 1.667 x 3 would give 6 instead of the decided 5, and 16.6 x 15 would give 250
+// instead of 249. A factor within its tolerance of 1 leaves the replicas as they are
 // (k8s.io/kubernetes, podautoscaler, getUsageRatioReplicaCount).
 func factor(desired, all, ready scaling.Replicas) int64 {
 	const milli = 1000
 	switch {
 	case all == 0:
-		return milli * int64(desired) // it multiplies nothing
+		return milli * int64(desired) // there is nothing to multiply
 	case desired == all, ready == 0:
-		return milli // a pod may become ready before it counts them
+		return milli // a pod may become ready before the HPA counts
 	}
-	if 0 < desired && desired <= ready && ready < all { // desired / ready is 1 or little less: the least that is rounded up to it is further from 1
+	if 0 < desired && desired <= ready && ready < all { // desired / ready is 1 or a little less; the least factor that the HPA rounds up to desired is further from 1
 		return int64(milli*(desired-1)/ready) + 1
 	}
 	f := int64(math.Round(milli * float64(desired) / float64(ready)))

@@ -29,11 +29,10 @@ var connections = throttle.Connections{All: 256, PerAddress: 128}
 // Options configures a Server.
 type Options struct {
 	BindAddress string // host:port; the port may be 0, the host empty
-	// CertFile and KeyFile are PEM files, read again when they change. With
-	// neither, a certificate is signed by itself and lives as long as the
-	// process.
+	// CertFile and KeyFile are PEM files, read again when they change. Without both, the server
+	// signs its own certificate, which lives as long as the process.
 	CertFile, KeyFile string
-	// RESTConfig is for the API server that does authentication and authorization.
+	// RESTConfig reaches the API server that authenticates and authorizes clients.
 	RESTConfig *rest.Config
 	Provider   *Provider
 	Log        logr.Logger

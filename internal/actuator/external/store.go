@@ -37,7 +37,7 @@ type Store struct {
 	filled atomic.Pointer[map[string][]Value] // by namespace, sorted by Variant; nil while not leading
 
 	mu      sync.Mutex
-	changed chan struct{} // closed at the next change; nil while nothing waits for one
+	changed chan struct{} // closed at the next change; nil until Changed is called
 }
 
 // Fill replaces what the store holds. A store filled with no values counts as filled: there
@@ -53,7 +53,7 @@ func (s *Store) Fill(values []Value) {
 	s.set(&byNamespace)
 }
 
-// Clear empties the store, as a process must that no longer leads.
+// Clear empties the store. A process that no longer leads must call it.
 func (s *Store) Clear() { s.set(nil) }
 
 func (s *Store) set(values *map[string][]Value) {
@@ -76,8 +76,8 @@ func (s *Store) Changed() <-chan struct{} {
 	return s.changed
 }
 
-// Values returns the values of a namespace, sorted by variant, and whether the
-// store was filled at all. The slice must not be modified.
+// Values returns the values of a namespace, sorted by variant, and whether the store is filled. The
+// slice must not be modified.
 func (s *Store) Values(namespace string) ([]Value, bool) {
 	filled := s.filled.Load()
 	if filled == nil {

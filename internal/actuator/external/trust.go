@@ -152,8 +152,8 @@ func (t *trust) requestHeaders() *authenticatorfactory.RequestHeaderConfig {
 	}
 }
 
-// hasTrustedCertificate reports whether a request has a trusted certificate: that of the API server's
-// proxy, or of a user. Such a request needs no token review.
+// hasTrustedCertificate reports whether a request has a certificate of the API server's proxy or of
+// a user that a trusted authority signed. Such a request needs no token review.
 func (t *trust) hasTrustedCertificate(r *http.Request) bool {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return false
@@ -189,7 +189,7 @@ type authorities struct {
 
 var _ dynamiccertificates.CAContentProvider = (*bundle)(nil)
 
-// parse returns the authorities of PEM blocks, without a pool for "", and the present
+// parse returns the authorities in PEM blocks, without a pool for "". It returns the present
 // authorities if the blocks have not changed.
 func (b *bundle) parse(pem string) (*authorities, error) {
 	if pem == "" {
@@ -205,7 +205,7 @@ func (b *bundle) parse(pem string) (*authorities, error) {
 	return &authorities{pem: pem, pool: pool}, nil
 }
 
-// Name returns where the authorities come from.
+// Name returns the key of the ConfigMap that holds the authorities.
 func (b *bundle) Name() string { return b.name }
 
 // CurrentCABundleContent returns the PEM blocks, nil when there are none.
@@ -216,8 +216,8 @@ func (b *bundle) CurrentCABundleContent() []byte {
 	return nil
 }
 
-// VerifyOptions returns how to verify a client certificate, and false while there are no
-// authorities.
+// VerifyOptions returns the options for verifying a client certificate, and false while there are
+// no authorities.
 func (b *bundle) VerifyOptions() (x509.VerifyOptions, bool) {
 	now := b.current.Load()
 	if now == nil || now.pool == nil {

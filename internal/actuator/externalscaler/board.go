@@ -16,17 +16,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/externalscaler/wire"
 )
 
-// keptFor is how long the values of a namespace are kept while this process does not lead,
-// so that KEDA's polls of many ScaledObjects cost one look at the namespace.
+// keptFor is how long the values of a namespace are kept while this process does not lead, so that
+// KEDA's polls for many ScaledObjects cost one list of the namespace.
 const keptFor = 250 * time.Millisecond
 
-// The metadata that says which variant a trigger reads.
+// The metadata that names the variant of a trigger.
 const (
 	keyVariant   = "variantName"
 	keyNamespace = "namespace"
 )
 
-// board is the decisions as triggers read them. It is safe for concurrent use.
+// board looks up the decision that a trigger reads. It is safe for concurrent use.
 type board struct {
 	decisions external.Source
 	targets   Targets
@@ -36,7 +36,7 @@ type board struct {
 	kept map[string]look // by namespace
 }
 
-// look is what was found of a namespace.
+// look is the result of reading the decisions of a namespace.
 type look struct {
 	at     time.Time
 	values []external.Value
@@ -47,7 +47,8 @@ func newBoard(opts Options) *board {
 	return &board{decisions: opts.Decisions, targets: opts.Targets, clock: opts.Clock, kept: map[string]look{}}
 }
 
-// check refuses a trigger that names no ScaledObject, or asks for another namespace.
+// check refuses a trigger without a ScaledObject or a namespace, and one that asks for another
+// namespace.
 func check(ref *wire.ScaledObjectRef) error {
 	if ref.GetName() == "" || ref.GetNamespace() == "" {
 		return status.Error(codes.InvalidArgument, "the call names no ScaledObject and namespace")
@@ -59,9 +60,9 @@ func check(ref *wire.ScaledObjectRef) error {
 	return nil
 }
 
-// decision returns the decision that a trigger reads. Its error is a gRPC status:
-// Unavailable while no decision is known, NotFound where there is no such variant or none
-// was decided on it.
+// decision returns the decision that a trigger reads. Its error is a gRPC status: that of check,
+// Unavailable while no decision is known, NotFound where the ScaledObject or its variant is unknown
+// or has no decision.
 func (b *board) decision(ctx context.Context, ref *wire.ScaledObjectRef) (external.Value, error) {
 	if err := check(ref); err != nil {
 		return external.Value{}, err
@@ -95,8 +96,8 @@ func (b *board) decision(ctx context.Context, ref *wire.ScaledObjectRef) (extern
 	return values[i], nil
 }
 
-// values returns those of a namespace, sorted by variant: those of this moment while this
-// process leads, else of the last keptFor.
+// values returns the values of a namespace, sorted by variant: the present ones while this process
+// leads, else those of the last keptFor.
 func (b *board) values(ctx context.Context, namespace string) ([]external.Value, error) {
 	if values, ok := b.decisions.Store.Values(namespace); ok {
 		return values, nil
@@ -110,7 +111,7 @@ func (b *board) values(ctx context.Context, namespace string) ([]external.Value,
 	}
 	values, err := b.decisions.Values(ctx, namespace)
 	if ctx.Err() != nil {
-		return values, err // that the caller is gone says nothing to others
+		return values, err // an error because the caller is gone must not reach other callers
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

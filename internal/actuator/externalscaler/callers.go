@@ -12,10 +12,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// verifyEvery is how often the certificate of a client is verified while a stream is open.
+// verifyEvery is how often the certificate of a client is verified again while a stream is open.
 const verifyEvery = time.Minute
 
-// clients says whose calls are answered, for the log.
+// clients describes the clients that are answered, for the log.
 func (s *service) clients() string {
 	if s.who == nil {
 		return "everyone who reaches the port"
@@ -23,7 +23,7 @@ func (s *service) clients() string {
 	return "those whose certificate one of the authorities signed"
 }
 
-// admit lets calls through of clients that may ask.
+// admit answers the calls of verified clients only.
 func (s *service) admit(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if err := s.verify(ctx); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (s *service) admit(ctx context.Context, request any, _ *grpc.UnaryServerInf
 	return next(ctx, request)
 }
 
-// admitStream lets streams through of clients that may ask and have not too many.
+// admitStream answers the streams of verified clients that do not have too many streams.
 func (s *service) admitStream(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 	ctx := stream.Context()
 	if err := s.verify(ctx); err != nil {
@@ -45,8 +45,8 @@ func (s *service) admitStream(srv any, stream grpc.ServerStream, _ *grpc.StreamS
 	return next(srv, stream)
 }
 
-// verify refuses a client whose certificate no authority of now signed, or that has
-// expired since its connection was made.
+// verify refuses a client whose certificate no present authority signed, or whose certificate has
+// expired since it connected.
 func (s *service) verify(ctx context.Context) error {
 	if s.who == nil {
 		return nil
@@ -57,11 +57,11 @@ func (s *service) verify(ctx context.Context) error {
 	return nil
 }
 
-// caller returns under which name the streams of a client are counted: the subject of its
+// caller returns the name under which the streams of a client are counted: the subject of its
 // certificate where certificates are verified, else its address.
 func (s *service) caller(ctx context.Context) string {
 	if s.who != nil {
-		return string(tlsOf(ctx).State.PeerCertificates[0].RawSubject) // verify has seen it
+		return string(tlsOf(ctx).State.PeerCertificates[0].RawSubject) // verify has checked it
 	}
 	from, ok := peer.FromContext(ctx)
 	if !ok {
@@ -74,7 +74,7 @@ func (s *service) caller(ctx context.Context) string {
 	return host
 }
 
-// tlsOf returns the TLS of a connection, the zero value where there is none.
+// tlsOf returns the TLS state of a connection, the zero value without TLS.
 func tlsOf(ctx context.Context) credentials.TLSInfo {
 	from, ok := peer.FromContext(ctx)
 	if !ok {

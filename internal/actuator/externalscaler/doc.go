@@ -6,13 +6,14 @@
 //	GetMetricSpec     wva_desired_replicas with target 1, always
 //	GetMetrics        the replicas that are decided, so that the HPA asks for as many
 //	IsActive          whether more than 0 replicas are decided
-//	StreamIsActive    the same, when the stream opens and when it changes
+//	StreamIsActive    the same, when the stream opens, when it changes, and again while the
+//	                  variant has no replica yet
 //	StreamMetricSpec  as GetMetricSpec, when the stream opens and every minute
 //
-// Which variant a trigger reads: that of its metadata variantName, else the one with the
-// target of the ScaledObject. A trigger reads decisions of its own namespace only.
+// A trigger reads the variant in its metadata variantName, else the one with the target of
+// the ScaledObject. It reads decisions of its own namespace only.
 //
-// What is not known is an error and never 0: KEDA holds, or counts it for its fallback.
+// An unknown decision is an error and never 0: KEDA holds, or counts it for its fallback.
 // GetMetricSpec alone answers for every trigger, and StreamMetricSpec sends the metric again
 // and again, because KEDA's fallback counts the errors of metrics that it knows.
 //

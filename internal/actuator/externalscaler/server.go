@@ -24,32 +24,32 @@ import (
 // shutdownTimeout is how long calls under way may take after the server begins to stop.
 const shutdownTimeout = 5 * time.Second
 
-// Bounds of what clients may take. KEDA holds one connection for all triggers of one
-// address and certificate, and two streams on it for each trigger of type external-push.
+// Limits for clients. KEDA holds one connection for all triggers of one address and certificate,
+// and two streams on it for each trigger of type external-push.
 const (
 	maxStreamsOfCaller = 4096     // streams that one caller holds open
 	maxStreams         = 8192     // streams that are open in all
 	maxCalls           = 5000     // calls and streams at one time on one connection
 	maxMessage         = 64 << 10 // bytes; a trigger and its metadata have a few hundred
 	maxHeaders         = 16 << 10 // bytes
-	window             = 64 << 10 // bytes that a client may send ahead, of a stream as of a connection
+	window             = 64 << 10 // bytes that a client may send ahead, on a stream and on a connection
 )
 
-// connections bounds those that are open.
+// connections limits the open connections.
 var connections = throttle.Connections{All: 64, PerAddress: 16}
 
-// Targets knows what ScaledObjects scale.
+// Targets returns the targets of ScaledObjects.
 type Targets interface {
-	// ScaledObjectTarget returns the kind and the name of the target of a ScaledObject, and
-	// false where the ScaledObject is not known.
+	// ScaledObjectTarget returns the kind and the name of the target of a ScaledObject, and false
+	// where they are unknown.
 	ScaledObjectTarget(ctx context.Context, namespace, name string) (kind, target string, ok bool)
 }
 
 // Options configures a Server.
 type Options struct {
 	BindAddress string // host:port; the port may be 0, the host empty
-	// CertFile and KeyFile are PEM files, read again when they change. With neither, a
-	// certificate is signed by itself and lives as long as the process.
+	// CertFile and KeyFile are PEM files, read again when they change. Without both, the server
+	// signs its own certificate, which lives as long as the process.
 	CertFile, KeyFile string
 	// ClientAuthorities is the PEM file of the authorities whose clients may ask, read again
 	// when it changes. "" lets every client ask.
@@ -126,9 +126,9 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// Run answers calls until ctx ends. Then it ends all streams without an error, because KEDA
-// opens them again after 2 s only where they end so, gives calls under way five seconds,
-// and returns nil when all its goroutines have ended. A Server runs once.
+// Run answers calls until ctx ends. Then it ends all streams without an error, because only then
+// KEDA opens them again after 2 s. It gives calls under way five seconds, and returns nil when all
+// its goroutines have ended. A Server runs once.
 func (s *Server) Run(ctx context.Context) error {
 	s.log.Info("serving decisions to KEDA as an external scaler", "address", s.Addr().String(), "clients", s.service.clients())
 	group, ctx := errgroup.WithContext(ctx)
@@ -156,7 +156,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// stop ends streams and calls.
+// stop ends all streams, and waits shutdownTimeout for calls under way.
 func (s *Server) stop() {
 	close(s.service.stopping)
 	late := time.AfterFunc(shutdownTimeout, s.grpc.Stop)

@@ -12,19 +12,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 )
 
-// metricName is the name of the one metric, and target what the HPA divides it by: the
-// quotient is the number of replicas.
+// metricName is the name of the one metric. target is its divisor in the HPA, so that the quotient
+// is the number of replicas.
 const (
 	metricName = metrics.DesiredReplicas
 	target     = 1
 )
 
-// service answers the calls.
+// service implements the calls.
 type service struct {
 	wire.UnimplementedExternalScalerServer
 	board    *board
 	streams  *streams
-	who      *certificate.Authorities // nil for everyone
+	who      *certificate.Authorities // nil admits every client
 	clock    clock.WithTicker
 	stopping chan struct{} // closed when the server stops
 }
@@ -37,7 +37,7 @@ func newService(opts Options, who *certificate.Authorities) *service {
 	}
 }
 
-// IsActive reports whether the variant is to have a replica.
+// IsActive reports whether the variant should have a replica.
 func (s *service) IsActive(ctx context.Context, ref *wire.ScaledObjectRef) (*wire.IsActiveResponse, error) {
 	v, err := s.board.decision(ctx, ref)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *service) IsActive(ctx context.Context, ref *wire.ScaledObjectRef) (*wir
 	return &wire.IsActiveResponse{Result: v.Desired > 0}, nil
 }
 
-// GetMetricSpec returns the metric and its target, whatever is known of the variant.
+// GetMetricSpec returns the metric and its target, even for an unknown variant.
 func (s *service) GetMetricSpec(_ context.Context, ref *wire.ScaledObjectRef) (*wire.GetMetricSpecResponse, error) {
 	if err := check(ref); err != nil {
 		return nil, err

@@ -14,29 +14,29 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/externalscaler/wire"
 )
 
-// lookEvery is how often a process that does not lead looks for changed decisions while a
-// stream is open. One that leads looks when they change.
+// lookEvery is how often a process that does not lead looks for changed decisions. A process that
+// leads looks when they change.
 const lookEvery = 500 * time.Millisecond
 
-// While a variant is to have a replica and has none, the state is sent again after
-// repeatFirst, and each time after twice as long until repeatLast: KEDA drops it until it
-// has made its HPA, and looks by itself every 30 s.
+// While a variant should have a replica and has none, the state is sent again after repeatFirst,
+// and then after pauses twice as long each time, up to repeatLast. KEDA ignores the state until it
+// has made its HPA, and polls only every 30 s.
 const (
 	repeatFirst = time.Second
 	repeatLast  = 16 * time.Second
 )
 
-// specEvery is how often the metric is sent again while a stream is open. KEDA forgets it
-// with any error of any trigger of a ScaledObject, and has a fallback only for a metric
-// that it knows when the server can no longer be reached.
+// specEvery is how often the metric is sent again while a stream is open. KEDA forgets it with any
+// error of any trigger of a ScaledObject, and when the server cannot be reached, its fallback needs
+// a metric that it knows.
 const specEvery = time.Minute
 
-// streams counts those that are open, and wakes them. It is safe for concurrent use.
+// streams counts the open streams, and wakes them. It is safe for concurrent use.
 type streams struct {
 	mu     sync.Mutex
 	of     map[string]int // by caller
 	all    int
-	wakeUp chan struct{} // closed, and replaced, when decisions may have changed
+	wakeUp chan struct{} // closed and replaced when decisions may have changed
 }
 
 func newStreams() *streams { return &streams{of: map[string]int{}, wakeUp: make(chan struct{})} }
@@ -56,7 +56,7 @@ func (s *streams) open(caller string) error {
 	return nil
 }
 
-// closed counts a stream of a caller no more.
+// closed stops counting a stream of a caller.
 func (s *streams) closed(caller string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *streams) woken() <-chan struct{} {
 	return s.wakeUp
 }
 
-// wake lets every stream look.
+// wake makes every stream look for changed decisions.
 func (s *streams) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +83,8 @@ func (s *streams) wake() {
 	}
 }
 
-// watch wakes the streams until ctx ends: whenever this process decides, and every
-// lookEvery while it does not.
+// watch wakes the streams until ctx ends: at every change of the store, and every lookEvery while
+// this process does not lead.
 func (s *service) watch(ctx context.Context) {
 	ticker := s.clock.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -104,9 +104,9 @@ func (s *service) watch(ctx context.Context) {
 	}
 }
 
-// StreamIsActive sends whether the variant is to have a replica, when the stream opens and
-// when it changes, until the client or the server ends the stream. While no decision is
-// known it sends nothing.
+// StreamIsActive sends whether the variant should have a replica: when the stream opens, when that
+// changes, and again while the replica is missing. It ends with the client or the server. While no
+// decision is known it sends nothing.
 func (s *service) StreamIsActive(ref *wire.ScaledObjectRef, stream grpc.ServerStreamingServer[wire.IsActiveResponse]) error {
 	if err := check(ref); err != nil {
 		return err
@@ -142,9 +142,9 @@ func (s *service) StreamMetricSpec(ref *wire.ScaledObjectRef, stream grpc.Server
 	})
 }
 
-// hold calls look now and when decisions may have changed, and after the time that look
-// returned, 0 for never, until the client is gone, look returns an error, or the server
-// stops: then it returns nil, which ends a stream without an error.
+// hold calls look at once, when decisions may have changed, and after the time that look returned,
+// 0 for never. It returns the error of look, of the client's context, or of its certificate, and
+// nil when the server stops, which ends the stream without an error.
 func (s *service) hold(ctx context.Context, look func(context.Context) (again time.Duration, err error)) error {
 	verify := s.clock.NewTicker(verifyEvery)
 	defer verify.Stop()
@@ -166,7 +166,7 @@ func (s *service) hold(ctx context.Context, look func(context.Context) (again ti
 // errStopping means that the server stops.
 var errStopping = errors.New("the server stops")
 
-// wait returns nil when it is time to look again, else why a stream ends.
+// wait returns nil when it is time to look again, else the reason why the stream ends.
 func (s *service) wait(ctx context.Context, woken <-chan struct{}, again time.Duration, verify <-chan time.Time) error {
 	var timeout <-chan time.Time
 	if again > 0 {
@@ -187,15 +187,15 @@ func (s *service) wait(ctx context.Context, woken <-chan struct{}, again time.Du
 	return nil
 }
 
-// push is what a stream said last. The zero push has said nothing.
+// push is the state that a stream sent last. The zero push has sent nothing.
 type push struct {
 	said, active bool
-	pause        time.Duration // before it was, or will be, said again
-	again        time.Time     // when it may be said again
+	pause        time.Duration // pause before the state is sent again
+	again        time.Time     // when it may be sent again
 }
 
-// look returns whether a decision is to be said now, and in how long to look again even
-// where no decision changes, 0 for never.
+// look returns whether to send a decision now, and after how long to look again even if no decision
+// changes, 0 for never.
 func (p *push) look(v external.Value, now time.Time) (send bool, again time.Duration) {
 	active := v.Desired > 0
 	missing := active && (!v.Observed || v.Current <= 0)

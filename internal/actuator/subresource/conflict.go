@@ -25,7 +25,7 @@ const (
 type push struct {
 	at            time.Time        // of the plan
 	to            scaling.Replicas // replicas
-	revertedInRow int              // times in a row that another client changed the replicas set before
+	revertedInRow int              // times in a row that another client changed the replicas
 }
 
 // pause returns how long the next push waits.

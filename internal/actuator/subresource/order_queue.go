@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// patience is how long one target may take: an admission webhook of its owner that does
-	// not answer must not delay the other targets.
+	// patience is how long one target may take: an admission webhook of its owner that does not
+	// answer must not delay the other targets.
 	patience = 2 * time.Second
-	// beginsWithin is how long targets of one plan are begun. So all of them take ten
-	// seconds at most: an API server that does not answer must not delay the next cycle.
+	// beginsWithin is how long targets of one plan may begin. So all of them take ten seconds at
+	// most: an API server that does not answer must not delay the next cycle.
 	beginsWithin = 4 * patience
 	// atOnce limits how many targets are set at the same time, atOnceOfOne how many
 	// in one namespace, whose webhooks are most often the same.
@@ -38,16 +38,16 @@ func queue(orders []order, slow func(scaling.VariantKey) bool) []order {
 	return slices.SortedStableFunc(slices.Values(orders), func(a, b order) int { return cmp.Compare(last(a), last(b)) })
 }
 
-// result is how an order ended.
+// result is the result of an order.
 type result struct {
 	order  order
 	change change
 	err    error
 }
 
-// inTurn calls do for each order, for at most atOnce of them and atOnceOfOne of one
-// namespace at the same time, and begins no more when ctx has ended. It returns the results
-// of the orders that were begun, and the orders that were not.
+// inTurn calls do for each order, at most atOnce at the same time and atOnceOfOne of one namespace.
+// It begins none after ctx has ended. It returns the results of the orders that it began, and the
+// orders that it did not begin.
 func inTurn(ctx context.Context, waiting []order, do func(order) (change, error)) (ended []result, left []order) {
 	waiting = slices.Clone(waiting)
 	results := make(chan result, atOnce)

@@ -33,11 +33,10 @@ type Patcher interface {
 	Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error
 }
 
-// Mark marks the pods that should end first where the plan of the record has fewer replicas
-// than there are, and removes marks where no pod is to end any more. It does so for the
-// variants that this process scales. It is called before the plan is published, and takes
-// two seconds at most: a plan is carried out without marks as well. It logs when marking
-// begins to fail.
+// Mark marks the pods that should end first where the plan of the record has fewer replicas than
+// the target, and removes marks where no pod should end any more. It does so for the targets that
+// this process scales. Call it before the plan is published. It takes two seconds at most, because
+// a plan can be carried out without marks. It logs when marking begins to fail.
 func (h *TargetScaler) Mark(ctx context.Context, record scaling.Record) {
 	within, cancel := context.WithTimeout(ctx, markPatience)
 	defer cancel()
@@ -62,7 +61,7 @@ func (h *TargetScaler) Mark(ctx context.Context, record scaling.Record) {
 	}
 }
 
-// sets reports whether this process sets replicas of the target of by.
+// sets reports whether this process sets replicas of a target with the scalers by.
 func sets(by scaling.Scalers) bool {
 	mode := by.InForce()
 	return mode == scaling.ActuationScale || mode == scaling.ActuationZero
@@ -74,8 +73,7 @@ func ranksPods(target scaling.TargetRef) bool {
 	return err == nil && gv.Group == "apps" && (target.Kind == "Deployment" || target.Kind == "ReplicaSet")
 }
 
-// markOne brings the marks on the pods of one target up to date, and reports whether it
-// changed any.
+// markOne updates the marks on the pods of one target, and reports whether it tried to change any.
 func (h *TargetScaler) markOne(ctx context.Context, o order, record scaling.Record, pods cachedPods) (patched bool, err error) {
 	snapshot, _ := record.Snapshot(o.variant.Model)
 	candidates, err := candidatesOf(ctx, o.variant.Key, record.Fleet.Pods, snapshot, pods)
@@ -120,7 +118,7 @@ func chooseCosts(pods []candidate, current, desired scaling.Replicas) map[string
 		}
 	}
 	if desired >= current || desired == 0 || surplus <= 0 {
-		return out // no pod is to end, all are, or the right ones are marked
+		return out // no pod should end, all should, or enough are marked
 	}
 	slices.SortFunc(free, func(a, b candidate) int {
 		known := func(c candidate) int {
@@ -164,8 +162,8 @@ func candidatesOf(ctx context.Context, key scaling.VariantKey, fleet []scaling.P
 	return out, nil
 }
 
-// patch sets the cost of a pod; 0 removes it together with the mark. It does not change
-// another pod of the same name.
+// patch sets the cost and the mark of a pod; cost 0 removes both. It does not change another pod of
+// the same name.
 func (h *TargetScaler) patch(ctx context.Context, key scaling.VariantKey, pod *corev1.Pod, cost int) error {
 	var value, mark any
 	if cost != 0 {
@@ -210,7 +208,7 @@ type cachedPods struct {
 	by     map[string]map[string]*corev1.Pod // by namespace and name
 }
 
-// pod returns a pod, which the caller must not modify, nil where it is deleted.
+// pod returns a pod, nil where it is deleted. The caller must not modify it.
 func (c cachedPods) pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
 	if c.by[namespace] == nil {
 		var list corev1.PodList

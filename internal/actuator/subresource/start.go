@@ -15,15 +15,15 @@ const usualStartUp = time.Minute
 
 // start is a start from zero of a target that another scaler scales too.
 type start struct {
-	until time.Time        // when they should be Ready
+	until time.Time        // when the replicas should be Ready
 	to    scaling.Replicas // replicas
 }
 
 // starts holds the starts that may have to be repeated, by variant.
 type starts map[scaling.VariantKey]start
 
-// add records a change that a plan of time at made to a target that another scaler scales
-// too. A start is repeated once: a further change from other than zero ends it.
+// add records a change that a plan of time at made to a target that another scaler scales too. A
+// start is repeated once: the repetition, a change from above zero, deletes it.
 func (s starts) add(o order, at time.Time, c change) {
 	if c.from > 0 {
 		delete(s, o.variant.Key)

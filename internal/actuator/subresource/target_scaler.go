@@ -198,9 +198,8 @@ func orders(record scaling.Record) []order {
 	return out
 }
 
-// carry sets the replicas of one target, if this process still is to scale it. In the time
-// since the measurements, the owner may have changed the object, or another scaler may have
-// acted.
+// carry sets the replicas of one target if this process should still scale it. Since the
+// measurements, the owner may have changed the object, or another scaler may have acted.
 func (h *TargetScaler) carry(ctx context.Context, o order) (change, error) {
 	by := h.Scalers.Scalers(o.variant.Key)
 	asks, err := h.requestedActuation(ctx, o.variant)
@@ -226,8 +225,8 @@ func (h *TargetScaler) carry(ctx context.Context, o order) (change, error) {
 	return change{}, err
 }
 
-// set reads the scale of a target and sets it, unless the target now has a number of
-// replicas at which another scaler is to act.
+// set reads the scale of a target and sets it, unless another scaler should act at the number of
+// replicas that the target has now.
 func (h *TargetScaler) set(ctx context.Context, o order, by scaling.Scalers) (change, error) {
 	scale, err := h.Scales.Scale(ctx, o.variant.Key.Namespace, o.variant.Target)
 	if err != nil {
@@ -266,7 +265,7 @@ func (h *TargetScaler) requestedActuation(ctx context.Context, v scaling.Variant
 	return asks, nil
 }
 
-// remember replaces the troubles, and notifies the watcher.
+// remember replaces the troubles, logs new ones, and notifies the watchers.
 func (h *TargetScaler) remember(log logr.Logger, troubles map[scaling.VariantKey]trouble) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

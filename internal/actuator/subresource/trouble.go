@@ -37,19 +37,19 @@ func troubleWithMessage(reason, format string, args ...any) trouble {
 	return trouble{scaling.Trouble{Reason: reason, Message: message}, message}
 }
 
-// conflictTrouble says that another client changes the replicas that are set, with the reason that
-// all scalers use for it.
+// conflictTrouble returns the trouble of a target whose replicas another client keeps changing,
+// with the reason that all scalers use for it.
 func conflictTrouble() trouble {
 	return troubleWithMessage(string(scaling.ReasonTargetNotMoving), "they were changed %d times in a row or more, so it waits longer "+
 		"each time before it sets them, %s at most", revertsBeforePause, longestPause)
 }
 
-// notAttempted says that there was no time to try a target.
+// notAttempted returns the trouble of a target for which no time was left.
 func notAttempted() trouble {
 	return troubleWithMessage(notTried, "others did not answer within %s, so it was not its turn", beginsWithin)
 }
 
-// troubleOf says why a scale could not be set, for the owner of the object.
+// troubleOf returns why a scale could not be set, for the owner of the object.
 func troubleOf(err error) trouble {
 	missing, refused := rbac.Missing(err)
 	switch {

@@ -2,36 +2,34 @@ package cache
 
 import "time"
 
-// Cache keeps values for a while. It is the port behind which another store may
-// stand: one that outlives the process, say, or is shared by several.
-// Implementations are safe for concurrent use.
+// Cache keeps values for a while. It is a port: another store may implement it, such as one that
+// outlives the process or is shared by several. Implementations are safe for concurrent use.
 type Cache interface {
 	// Get returns the entry under key if it is live, and counts a hit or a miss.
 	Get(key string) (Entry, bool)
-	// Peek returns what is kept under key, live or expired, and counts nothing.
+	// Peek returns the entry under key, live or expired, and counts nothing.
 	Peek(key string) (Entry, bool)
 	// Mark returns the present point in the sequence of invalidations, for a later
 	// Put.
 	Mark() Mark
-	// Put keeps value under key for ttl from now, in place of what was there. A
-	// ttl that is not positive keeps nothing, and neither does a key that was
-	// invalidated after since, when the value began to be made: it may hold what
-	// was to be dropped.
+	// Put keeps value under key for ttl from now, in place of an earlier value. It keeps nothing if
+	// ttl is not positive, or if key was invalidated after since, when the making of the value
+	// began: the value may hold what was invalidated.
 	Put(key string, value Value, ttl time.Duration, since Mark)
-	// Invalidate drops every entry whose key begins with prefix, and returns how
-	// many those were. The empty prefix drops all.
+	// Invalidate drops every entry whose key begins with prefix, and returns their number. The
+	// empty prefix drops all.
 	Invalidate(prefix string) int
-	// Capacity returns how many entries are kept at most, 0 for none.
+	// Capacity returns the largest number of entries, 0 for none.
 	Capacity() int
-	// Entries describes what is kept, sorted by key.
+	// Entries returns the kept entries, sorted by key.
 	Entries() []Entry
-	// Stats returns what was counted so far.
+	// Stats returns the counts so far.
 	Stats() Stats
 }
 
 // Value is what a Cache keeps. It is never modified.
 type Value interface {
-	// Size returns about how much memory the value holds, in bytes.
+	// Size returns the approximate memory of the value, in bytes.
 	Size() int
 }
 
@@ -49,11 +47,11 @@ type Entry struct {
 // Expires returns the instant from which the entry is no longer live.
 func (e Entry) Expires() time.Time { return e.At.Add(e.TTL) }
 
-// Live reports whether the entry counts at an instant. One that lies as far in the
-// future as it lives does not: the clock was set back, and its age is unknown.
+// Live reports whether the entry counts at an instant. An entry at least its TTL in the future does
+// not: the clock was set back, and its age is unknown.
 func (e Entry) Live(at time.Time) bool { return at.Sub(e.At).Abs() < e.TTL }
 
-// Stats counts what happened to a Cache since it was made.
+// Stats counts the events of a Cache since it was made.
 type Stats struct {
 	Hits        uint64 `json:"hits"`
 	Misses      uint64 `json:"misses"`
@@ -85,10 +83,10 @@ func (NoOp) Put(string, Value, time.Duration, Mark) {}
 // Invalidate drops nothing.
 func (NoOp) Invalidate(string) int { return 0 }
 
-// Capacity is none.
+// Capacity returns 0.
 func (NoOp) Capacity() int { return 0 }
 
-// Entries lists nothing.
+// Entries returns none.
 func (NoOp) Entries() []Entry { return nil }
 
 // Stats counts nothing.

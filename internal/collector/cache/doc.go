@@ -7,8 +7,7 @@
 // Keys are written `replica:<namespace>/<model>`, so that a prefix names one
 // model, a namespace, or everything.
 //
-// The package knows nothing of what it keeps. Who asks for what, single flight
-// and the freshness of what comes out are internal/collector's. Another store
-// (shared by several processes, say) implements Cache and is passed to
-// collector.Options.
+// The package knows nothing of the values that it keeps. internal/collector handles the callers,
+// single flight and the freshness of readings. Another store (shared by several processes, say)
+// implements Cache and is passed to collector.Options.
 package cache

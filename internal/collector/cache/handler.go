@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Report is what Handler answers to GET.
+// Report is the answer of Handler to GET.
 type Report struct {
 	Stats   Stats         `json:"stats"`
 	Entries []EntryReport `json:"entries"` // sorted by key
@@ -23,16 +23,16 @@ type EntryReport struct {
 	Bytes      int     `json:"bytes"` // of the value, about
 }
 
-// InvalidationReport is what Handler answers to DELETE.
+// InvalidationReport is the answer of Handler to DELETE.
 type InvalidationReport struct {
 	Prefix      string `json:"prefix"`
 	Invalidated int    `json:"invalidated"` // entries dropped
 }
 
-// Handler serves a cache to operators, as JSON: GET answers a Report, DELETE
-// drops the entries whose key begins with the query parameter prefix, all of them
-// without it, and answers an InvalidationReport. Dropping an entry costs one
-// fetch and nothing else. The caller sees to authentication.
+// Handler serves a cache to operators, as JSON: GET answers a Report. DELETE drops the entries
+// whose key begins with the query parameter prefix, all of them without it, and answers an
+// InvalidationReport. Dropping an entry costs one fetch and nothing else. The caller provides
+// authentication.
 func Handler(c Cache, clk clock.PassiveClock) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.Method {
@@ -60,7 +60,7 @@ func report(c Cache, now time.Time) Report {
 	return out
 }
 
-// answer writes v as JSON. A reader who went away is no error of ours.
+// answer writes v as JSON. It ignores the error of a reader that went away.
 func answer(w http.ResponseWriter, v any) {
 	body, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -4,19 +4,19 @@ import "time"
 
 // Lifetime decides how long an entry lives.
 type Lifetime interface {
-	// TTL returns for how long to keep an entry, given that of its predecessor (0
-	// if there is none) and how far its readings have moved since: 0 for not at
-	// all, 1 for by as much as they can or from nothing.
+	// TTL returns how long to keep an entry, given the TTL of its predecessor (0 if there is none)
+	// and how far its readings have moved since: from 0 for no change to 1 for the largest, or for
+	// no predecessor.
 	TTL(last time.Duration, moved float64) time.Duration
-	// Longest returns the most that TTL returns now. Readings stay Fresh for as
-	// long as an answer may be kept, so it bounds what a Fresh reading can hide.
+	// Longest returns the largest value that TTL returns now. Readings stay Fresh for as long as an
+	// answer may be kept, so it limits the changes that a Fresh reading can hide.
 	Longest() time.Duration
 }
 
 // Fixed keeps every entry for the same time.
 type Fixed time.Duration
 
-// DefaultTTL is how long an entry lives unless something else is configured.
+// DefaultTTL is how long an entry lives unless configured otherwise.
 const DefaultTTL = Fixed(30 * time.Second)
 
 // TTL implements Lifetime.
@@ -25,13 +25,13 @@ func (f Fixed) TTL(time.Duration, float64) time.Duration { return time.Duration(
 // Longest implements Lifetime.
 func (f Fixed) Longest() time.Duration { return time.Duration(f) }
 
-// Following keeps entries for as long as the optimization interval is, so that
-// measuring is no more frequent than deciding.
+// Following keeps entries for the optimization interval, so that measuring is no more frequent than
+// deciding.
 type Following struct {
 	// Interval returns the present interval, > 0.
 	Interval func() time.Duration
-	// Most bounds the result: beyond a few minutes no interval makes a reading
-	// true. 0 means 2m.
+	// Most limits the result: a reading is not true for longer than a few minutes, whatever the
+	// interval. 0 means 2m.
 	Most time.Duration
 }
 
@@ -50,14 +50,14 @@ func (f Following) Longest() time.Duration {
 	return min(f.Interval(), most)
 }
 
-// Adaptive keeps the entries of a quiet model longer and those of a moving one
-// shorter: a model whose readings hardly move doubles the time, up to Max, and
-// one whose readings jump returns to Min at once.
+// Adaptive keeps the entries of a steady model longer and those of a changing one shorter: the time
+// doubles, up to Max, while readings hardly move, and returns to Min at once when they jump.
 type Adaptive struct {
 	Min, Max time.Duration // 0 < Min <= Max
 }
 
-// How far readings move to be quiet, or to jump. In between the time stays.
+// Readings that move by less than quiet double the time; those that move by jump or more reset it
+// to Min. In between it stays.
 const (
 	quiet = 0.05
 	jump  = 0.25

@@ -13,10 +13,10 @@ import (
 
 // Options are the settings of a TTL cache. The zero value works.
 type Options struct {
-	// CleanupInterval is how often Run drops what has expired. 0 means 5m. Until
-	// then an expired entry takes space, and is found by Peek alone.
+	// CleanupInterval is how often Run drops expired entries. 0 means 5m. Until then an expired
+	// entry takes space, and Peek alone finds it.
 	CleanupInterval time.Duration
-	// MaxEntries is how many entries are kept. 0 means 10,000.
+	// MaxEntries is the largest number of entries. 0 means 10,000.
 	MaxEntries int
 }
 
@@ -39,28 +39,24 @@ type TTL struct {
 	mu    sync.Mutex
 	byKey map[string]*list.Element
 	used  *list.List // of *Entry, the most recently used first
-	stats Stats      // but for Entries
-	mark  Mark       // how many invalidations there were
-	// prefixes are those of the last invalidations, each at its number modulo the
-	// length.
+	stats Stats      // without Entries
+	mark  Mark       // number of invalidations
+	// prefixes are those of the last invalidations, each at its number modulo the length.
 	prefixes [rememberedInvalidations]string
 }
 
-// rememberedInvalidations bounds how many invalidations are known by their
-// prefix: more than there are while one value is made. A value that was begun
-// before those is not kept.
+// rememberedInvalidations is how many invalidations are remembered with their prefix: more than
+// happen while one value is made. A value whose making began before those is not kept.
 const rememberedInvalidations = 256
 
 var _ Cache = (*TTL)(nil)
 
-// New returns an empty cache. What has expired stays in it until Run drops it or
-// space is needed.
+// New returns an empty cache. Expired entries stay in it until Run drops them or space is needed.
 func New(clk clock.WithTicker, opts Options) *TTL {
 	return &TTL{clock: clk, opts: opts.withDefaults(), byKey: map[string]*list.Element{}, used: list.New()}
 }
 
-// Run drops what has expired at every CleanupInterval until ctx ends; it returns
-// nil then.
+// Run drops expired entries at every CleanupInterval until ctx ends; it returns nil then.
 func (c *TTL) Run(ctx context.Context) error {
 	ticker := c.clock.NewTicker(c.opts.CleanupInterval)
 	defer ticker.Stop()
@@ -74,7 +70,7 @@ func (c *TTL) Run(ctx context.Context) error {
 	}
 }
 
-// cleanUp drops what has expired.
+// cleanUp drops expired entries.
 func (c *TTL) cleanUp() {
 	now := c.clock.Now()
 	c.mu.Lock()
@@ -142,8 +138,8 @@ func (c *TTL) Put(key string, value Value, ttl time.Duration, since Mark) {
 	c.stats.Bytes += entry.size()
 }
 
-// invalidated reports whether key was invalidated after since, or may have been.
-// The lock is held.
+// invalidated reports whether key was, or may have been, invalidated after since. The caller holds
+// the lock.
 func (c *TTL) invalidated(key string, since Mark) bool {
 	if c.mark-since > rememberedInvalidations {
 		return true
@@ -156,8 +152,7 @@ func (c *TTL) invalidated(key string, since Mark) bool {
 	return false
 }
 
-// Invalidate implements Cache. Values that are being made under such a key are
-// not kept either.
+// Invalidate implements Cache. Values that are being made under such a key are not kept either.
 func (c *TTL) Invalidate(prefix string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,7 +193,7 @@ func (c *TTL) Stats() Stats {
 	return stats
 }
 
-// drop removes an element. The lock is held.
+// drop removes an element. The caller holds the lock.
 func (c *TTL) drop(element *list.Element) {
 	entry := entryOf(element)
 	c.used.Remove(element)
@@ -206,10 +201,10 @@ func (c *TTL) drop(element *list.Element) {
 	c.stats.Bytes -= entry.size()
 }
 
-// size returns about how many bytes an entry holds.
+// size returns the approximate bytes of an entry.
 func (e *Entry) size() int { return len(e.Key) + e.Value.Size() }
 
-// entryOf returns what an element of the list holds.
+// entryOf returns the entry of an element of the list.
 func entryOf(element *list.Element) *Entry {
 	entry, ok := element.Value.(*Entry)
 	if !ok {

@@ -19,19 +19,18 @@ import (
 
 // Backend makes the Sources that TestContract examines.
 type Backend struct {
-	// Answering returns a Source that knows the given numbers of running requests
-	// and nothing else, as of its own now. The rows are of distinct pods, with
-	// namespace, pod and model; a value may be NaN or infinite.
+	// Answering returns a Source that knows the given numbers of running requests and nothing else,
+	// as of its own now. The rows are of distinct pods, with namespace, pod and model; a value may
+	// be NaN or infinite.
 	Answering func(t *testing.T, running []query.Row) collector.Source
-	// Failing returns a Source that can answer nothing. Nil for a backend that
-	// answers from what it has and so never fails.
+	// Failing returns a Source that fails every question. Nil for a backend that never fails.
 	Failing func(t *testing.T) collector.Source
-	// Hanging returns a Source that answers nothing until the context ends. Nil
-	// for a backend that does not wait.
+	// Hanging returns a Source that answers nothing until the context ends. Nil for a backend that
+	// does not wait.
 	Hanging func(t *testing.T) collector.Source
 }
 
-// running asks for what the contract's rows are about.
+// running returns the request for the contract's rows.
 func running(at time.Time) query.Request {
 	return query.Request{Ask: query.AskRunning, At: at, Window: time.Minute}
 }
@@ -69,7 +68,7 @@ func TestContract(t *testing.T, backend Backend) {
 	})
 }
 
-// testRows asks for the Source's now, and then for the instant that it named.
+// testRows asks for the Source's now, and then for the instant that it returned.
 func testRows(t *testing.T, source collector.Source, rows []query.Row) {
 	t.Helper()
 	var at time.Time
@@ -88,7 +87,7 @@ func testRows(t *testing.T, source collector.Source, rows []query.Row) {
 	}
 }
 
-// testConcurrency asks everything at once; the race detector watches.
+// testConcurrency asks every question at once, for the race detector.
 func testConcurrency(t *testing.T, source collector.Source) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -123,8 +122,8 @@ func testOwnership(t *testing.T, source collector.Source) {
 	}
 }
 
-// testNamespaces restricts a question. A backend in memory may leave the
-// restriction to what it was told to watch, but must not lose what was asked for.
+// testNamespaces restricts a question to a namespace. A backend in memory may ignore the
+// restriction, but must not lose rows of that namespace.
 func testNamespaces(t *testing.T, source collector.Source) {
 	t.Helper()
 	request := running(time.Time{})
@@ -138,7 +137,7 @@ func testNamespaces(t *testing.T, source collector.Source) {
 	}
 }
 
-// testFailure looks at the error of a Source that can answer nothing.
+// testFailure checks the error of a Source that fails every question.
 func testFailure(t *testing.T, backend Backend) {
 	t.Helper()
 	if backend.Failing == nil {
@@ -153,7 +152,7 @@ func testFailure(t *testing.T, backend Backend) {
 	}
 }
 
-// testHanging waits for a Source that does not answer.
+// testHanging checks that a Source that does not answer returns when the context ends.
 func testHanging(t *testing.T, backend Backend) {
 	t.Helper()
 	if backend.Hanging == nil {

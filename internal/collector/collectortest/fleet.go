@@ -8,10 +8,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Namespace is where the models of Fleet live.
+// Namespace is the namespace of the models of Fleet.
 const Namespace = "serving"
 
-// Job is what scrapes the pods of Serve.
+// Job is the job that scrapes the pods of Serve.
 const Job = "vllm"
 
 // Fleet returns a fleet of models "m000", "m001" and so on, each with one
@@ -42,10 +42,10 @@ func Fleet(at time.Time, models, podsPerModel int) scaling.Fleet {
 	return fleet
 }
 
-// Page is what every pod of a fleet exports, and what its models do.
+// Page holds the numbers that every pod of a fleet exports, and those of its models.
 type Page struct {
 	Age             time.Duration // since the last scrape
-	Interval        time.Duration // between scrapes; 0: too young to tell
+	Interval        time.Duration // between scrapes; 0 for an unknown one
 	KVCacheUsage    float64       // ratio
 	QueueLength     float64       // requests
 	Running         float64       // requests
@@ -61,8 +61,7 @@ type Page struct {
 	WithoutGateway  bool          // no endpoint picker was ever scraped
 }
 
-// Serve adds the answers for a fleet whose pods all show page, as of what the
-// Source's clock shows.
+// Serve adds the answers for a fleet whose pods all show page, as of the Source's clock.
 func (s *Source) Serve(fleet scaling.Fleet, page Page) {
 	models := map[scaling.VariantKey]scaling.ModelKey{}
 	namespaces := map[string]bool{}

@@ -28,15 +28,14 @@ var _ collector.Source = (*Source)(nil)
 // with no rows.
 func New(now time.Time) *Source { return &Source{now: now} }
 
-// SetNow sets the Source's clock, by which a question without an instant is
-// answered.
+// SetNow sets the Source's clock, the time of answers to questions without an instant.
 func (s *Source) SetNow(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now = now
 }
 
-// Now returns what the Source's clock shows.
+// Now returns the time of the Source's clock.
 func (s *Source) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,8 +98,8 @@ func (s *Source) Hang(ask query.Question) {
 	s.hangs[ask] = true
 }
 
-// Calls returns what was asked since the last call of Forget, in the order in
-// which it came; questions that are asked side by side come in any order.
+// Calls returns the requests since the last call of Forget, in order of arrival; that of concurrent
+// questions is undefined.
 func (s *Source) Calls() []query.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,15 +116,14 @@ func (s *Source) Asked() []query.Question {
 	return asked
 }
 
-// Forget empties what Calls returns.
+// Forget empties the list of Calls.
 func (s *Source) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = nil
 }
 
-// Ask implements collector.Source. An answer without rows has no time, as one of
-// Prometheus has none.
+// Ask implements collector.Source. An answer without rows has no time, as with Prometheus.
 func (s *Source) Ask(ctx context.Context, request query.Request) (query.Answer, error) {
 	s.mu.Lock()
 	s.calls = append(s.calls, request)

@@ -9,8 +9,8 @@ import (
 	"net/http"
 )
 
-// body is the text of an answer, unpacked and up to a limit. Its errors are of
-// type *Error. It keeps its beginning, to show what came instead of an answer.
+// body is the text of an answer, unpacked, up to a limit. Its errors are of type *Error. It keeps
+// its beginning, so that an error can show it.
 type body struct {
 	host   string
 	status int
@@ -24,8 +24,7 @@ type body struct {
 
 var _ io.ReadCloser = (*body)(nil)
 
-// wire notes that the network failed, apart from all that can be wrong with what
-// it brought.
+// wire records a failure of the network, to tell it from faults in the text.
 type wire struct {
 	io.Reader
 	err error // nil until a read fails
@@ -85,7 +84,7 @@ func (b *body) Read(p []byte) (int, error) {
 // Close implements io.Closer.
 func (b *body) Close() error { return b.close() }
 
-// beginning returns the first bytes of the body, excerptLength if it has as many.
+// beginning returns the first bytes of the body, at most excerptLength.
 func (b *body) beginning() []byte {
 	if missing := int64(excerptLength - len(b.head)); missing > 0 {
 		_, _ = io.CopyN(io.Discard, b, missing) // what cannot be read is not shown
@@ -96,7 +95,7 @@ func (b *body) beginning() []byte {
 // isObject reports whether the body may be a JSON object.
 func (b *body) isObject() bool { return bytes.HasPrefix(bytes.TrimSpace(b.head), []byte("{")) }
 
-// failed describes why the body could not be read.
+// failed returns the error of a body that could not be read.
 func (b *body) failed(err error) *Error {
 	switch {
 	case b.wire.err != nil:
@@ -110,5 +109,5 @@ func (b *body) failed(err error) *Error {
 
 func (b *body) tooLong() *Error { return b.found(fmt.Sprintf("more than %d bytes", b.limit)) }
 
-// found is an answer that is none.
+// found returns the error of an answer that is not usable, and what it is instead.
 func (b *body) found(what string) *Error { return &Error{Host: b.host, Status: b.status, Found: what} }

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 )
 
-// maxErrorBody is how much of an error's body is read, in bytes.
+// maxErrorBody limits how much of an error's body is read, in bytes.
 const maxErrorBody = 64 << 10
 
 // client speaks HTTP with the store.
@@ -24,10 +24,10 @@ type client struct {
 	config   Config
 	http     *http.Client
 
-	getOnly atomic.Bool // POST was not allowed, and GET was
+	getOnly atomic.Bool // the store allows GET and not POST
 }
 
-// newClient returns a client for a valid configuration with its defaults.
+// newClient returns a client for a valid configuration with defaults filled in.
 func newClient(base *url.URL, config Config) (*client, error) {
 	trans := config.Transport
 	if trans == nil {
@@ -53,8 +53,8 @@ func newClient(base *url.URL, config Config) (*client, error) {
 // do sends one query and returns the body of its answer, for the caller to close.
 // An answer without a 2xx status is an *Error.
 //
-// Where a token was refused and its file holds another by now, the query is sent
-// once more with that.
+// Where the store refused a token and its file holds another by now, do sends the query once more
+// with that.
 func (c *client) do(ctx context.Context, form url.Values) (*body, error) {
 	token, err := c.token()
 	if err != nil {
@@ -98,8 +98,8 @@ func (c *client) send(ctx context.Context, form url.Values, token string) (*body
 // exchange sends req and returns the body of a 2xx answer.
 func (c *client) exchange(req *http.Request, token string) (*body, error) {
 	c.authorize(req, token)
-	// An empty key is not sent. It tells the transport that a query may be sent
-	// again when the store closed an idle connection just now.
+	// An empty key is not sent. It tells the transport that it may send a query again when the
+	// store has just closed an idle connection.
 	req.Header["Idempotency-Key"] = nil
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -116,7 +116,7 @@ func (c *client) exchange(req *http.Request, token string) (*body, error) {
 	return answer, err
 }
 
-// refused describes an answer without a 2xx status.
+// refused returns the error of an answer without a 2xx status.
 func (c *client) refused(resp *http.Response) error {
 	failure := &Error{Host: c.host, Status: resp.StatusCode}
 	answer, err := c.newBody(resp)
@@ -162,8 +162,8 @@ func (c *client) authorize(req *http.Request, token string) {
 	}
 }
 
-// token returns the bearer token, "" for none. The file is read for every
-// question: that is cheaper than to be wrong about whether it changed.
+// token returns the bearer token, "" for none. It reads the file for every question: that is
+// cheaper than to be wrong about whether it changed.
 func (c *client) token() (string, error) {
 	token := c.config.BearerToken
 	if token == "" && c.config.TokenPath != "" {

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// defaultTimeout bounds a question for callers that set no deadline.
+	// defaultTimeout limits a question for callers that set no deadline.
 	defaultTimeout = 30 * time.Second
-	// defaultRetries reach over some 0.7s: the restart of a proxy. What does not
-	// pass by then is for the next cycle.
+	// defaultRetries take some 0.7s in all: the restart of a proxy. A longer failure is left to the
+	// next cycle.
 	defaultRetries, mostRetries = 3, 10
 	// defaultMaxBytes is forty times what 10,000 pods take.
 	defaultMaxBytes = 64 << 20
@@ -30,8 +30,8 @@ const (
 // Config says where the store is and how to reach it. The fields are the
 // PROMETHEUS_* settings of the operator.
 type Config struct {
-	// URL is the base of the API, with the path prefix if there is one. Its query
-	// parameters are sent with every query (Thanos: dedup, partial_response).
+	// URL is the base of the API, with the path prefix if there is one. Its query parameters are
+	// sent with every query (Thanos: dedup, partial_response).
 	URL string
 	// CACertPath names a PEM file of authorities to trust instead of the
 	// system's. "" means the system's.
@@ -42,47 +42,45 @@ type Config struct {
 	// ServerName is the name expected in the server's certificate. "" means the
 	// host of URL.
 	ServerName string
-	// BearerToken is sent with every request; it takes precedence over TokenPath,
-	// a file that holds the token and is read for every question, and once more
-	// when the store refuses the token. A leading "Bearer " in either is accepted.
+	// BearerToken is sent with every request. It takes precedence over TokenPath, a file that holds
+	// the token: it is read for every question, and once more when the store refuses the token.
+	// Both may begin with "Bearer ".
 	BearerToken, TokenPath string
 	// Headers are sent with every request, for example a tenant.
 	Headers map[string]string
 	// Username and Password are sent where there is no token.
 	Username, Password string
-	// InsecureSkipVerify accepts any server certificate. No certificate file is
-	// then needed, and none is checked for.
+	// InsecureSkipVerify accepts any server certificate. Certificate files are not checked then.
 	InsecureSkipVerify bool
 	// AllowInsecure accepts a URL that is not https.
 	AllowInsecure bool
-	// ProxyURL is the proxy to go through. "" means what the environment says
-	// (HTTPS_PROXY, NO_PROXY), which other clients of the process go by too.
+	// ProxyURL is the proxy to use. "" means that of the environment (HTTPS_PROXY, NO_PROXY), which
+	// other clients of the process use too.
 	ProxyURL string
-	// Transport sends the requests with the certificates, credentials and proxy that it has; those of the other
-	// fields, but for a token, user name and headers, are not used then. Nil means one of these fields.
+	// Transport sends the requests with its own certificates, credentials and proxy. Of the other
+	// fields only the token, the user name and the headers are used then. Nil means one made from
+	// these fields.
 	Transport http.RoundTripper
-	// Timeout bounds one question, its retries included. 0 means 30s.
+	// Timeout limits one question, its retries included. 0 means 30s.
 	Timeout time.Duration
-	// Retries is how often a question is asked again after a failure that may
-	// pass, 0 to 10, within Timeout. Nil means 3.
+	// Retries is how often a question is repeated after a failure that may pass, 0 to 10, within
+	// Timeout. Nil means 3.
 	Retries *int
-	// MaxBytes bounds an answer, unpacked, in bytes, and its rows: one for each 256
-	// bytes. 0 means 64 MiB.
+	// MaxBytes limits an answer, unpacked, in bytes, and its rows to one for each 256 bytes. 0
+	// means 64 MiB.
 	MaxBytes int64
-	// Prefixes are what the names of vLLM's metrics begin with.
+	// Prefixes are the prefixes of vLLM's metric names.
 	Prefixes query.Prefixes
-	// OnWarning is told of the warnings and infos that came with an answer, such
-	// as a partial response of Thanos. It must be safe for concurrent use. Nil
-	// drops them.
+	// OnWarning is called with the warnings and infos of an answer, such as a partial response of
+	// Thanos. It must be safe for concurrent use. Nil drops them.
 	OnWarning func(ask query.Question, warnings []string)
 	// Clock times the waits between attempts. Nil means the system's.
 	Clock clock.Clock
-	// Rand varies these waits. It belongs to the Source from then on. Nil means
-	// one that the clock seeds.
+	// Rand varies these waits. The Source owns it from then on. Nil means one that the clock seeds.
 	Rand *rand.Rand
 }
 
-// Configured returns what the settings of the operator say.
+// Configured returns the Config of the operator's settings.
 func Configured(p config.Prometheus) Config {
 	return Config{
 		URL: p.BaseURL, AllowInsecure: p.AllowInsecure, CACertPath: p.CACertPath, ClientCertPath: p.ClientCertPath,

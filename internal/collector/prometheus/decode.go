@@ -12,14 +12,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decoder reads the JSON of one answer to an instant query. Its rows go to the
-// function row while they are read. What else the answer says is in the fields.
+// decoder reads the JSON of one answer to an instant query. It passes each row to the function row
+// as it reads it, and keeps the rest of the answer in its fields.
 //
-// Members that it does not know it skips, wherever they stand. A member that
-// comes twice is an error.
+// It skips unknown members, wherever they are. A member that comes twice is an error.
 type decoder struct {
-	// row is told of every row that has a number. The labels are those of label
-	// until it returns. Its error ends the reading.
+	// row is called for every row that has a number. Its label returns the labels of that row until
+	// it returns. Its error ends the reading.
 	row    func(label func(name string) string, value float64) error
 	json   *jsontext.Decoder
 	labels labels
@@ -36,14 +35,14 @@ type decoder struct {
 	// Of the row being read.
 	value    float64
 	hasValue bool
-	skipped  bool // it is a native histogram, which is no number
+	skipped  bool // the row is a native histogram, not a number
 
-	// The methods of the same names, bound once and not once per row.
+	// The methods of the same names, bound once instead of once per row.
 	onLabel, onRow func(jsontext.Value) error
 	label          func(string) string
 }
 
-// shapeError is JSON that is none of the API.
+// shapeError is JSON that is no answer of the API.
 type shapeError string
 
 func (e shapeError) Error() string { return string(e) }
@@ -247,7 +246,7 @@ func (d *decoder) open(kind jsontext.Kind, what string) error {
 	return err
 }
 
-// scalar reads a number or a string as it stands. It is good until the next read.
+// scalar reads a number or a string as written. It is valid until the next read.
 func (d *decoder) scalar(kind jsontext.Kind, what string) (jsontext.Value, error) {
 	if err := d.expect(kind, what); err != nil {
 		return nil, err
@@ -255,8 +254,8 @@ func (d *decoder) scalar(kind jsontext.Kind, what string) (jsontext.Value, error
 	return d.json.ReadValue()
 }
 
-// expect checks the kind of what comes next. That nothing comes, or no JSON, is
-// left to the read to report.
+// expect checks the kind of the next value. It leaves the end of the text and invalid JSON to the
+// read that follows.
 func (d *decoder) expect(kind jsontext.Kind, what string) error {
 	next := d.json.PeekKind()
 	if next == kind || next == jsontext.KindInvalid {
@@ -285,8 +284,7 @@ func kindName(kind jsontext.Kind) string {
 	}
 }
 
-// missing returns what keeps a well-formed body from being an answer, "" if
-// nothing does.
+// missing returns why a well-formed body is no answer, "" if it is one.
 func (d *decoder) missing() string {
 	switch {
 	case d.status == "error" && d.errorType == "" && d.message == "":

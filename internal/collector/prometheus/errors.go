@@ -23,8 +23,8 @@ type Error struct {
 	Found  string // what was found instead of an answer
 
 	err       error         // cause, nil when the answer itself is the cause
-	transient bool          // it may be otherwise in a moment
-	after     time.Duration // how long the store wants to be left alone, 0 where it did not say
+	transient bool          // the failure may pass in a moment
+	after     time.Duration // wait that the store asked for, 0 for none
 }
 
 // Error returns one line.
@@ -38,7 +38,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.err }
 
-// unreached describes why there was no answer. The text leaves out what differs
+// unreached returns the error of a query without an answer. The text leaves out details that differ
 // between two attempts, like the local port of a connection.
 func unreached(host string, err error) *Error {
 	// A connection that was closed before the answer, or within it.
@@ -68,7 +68,7 @@ func unreached(host string, err error) *Error {
 	return e
 }
 
-// saidError renders what the store itself said of an error.
+// saidError renders the store's own words about an error.
 func saidError(kind, message string) string {
 	return excerpt([]byte(strings.TrimPrefix(kind+": "+message, ": ")))
 }

@@ -3,25 +3,24 @@ package prometheus
 import "sync"
 
 const (
-	// maxInterned bounds each generation of an interner: 10,000 pods make about
-	// 12,000 strings. Beyond it strings are not kept.
+	// maxInterned limits the strings of each generation of an interner: 10,000 pods make about
+	// 12,000. Further strings are not kept.
 	maxInterned = 1 << 17
-	// maxBytes bounds the text of each generation, 64 bytes a string.
+	// maxBytes limits the text of each generation, 64 bytes a string.
 	maxBytes = maxInterned << 6
-	// maxLength bounds a string that is kept, in bytes. Names of Kubernetes
-	// have 253 at most; models are named by paths.
+	// maxLength limits a string that is kept, in bytes. Names of Kubernetes have 253 at most;
+	// models are named by paths.
 	maxLength = 1 << 10
-	// minLookups and lookupsPerString say when a generation ends: when each of its
-	// strings was asked for 32 times on average, which is about three collections,
-	// but not after every few rows of a small cluster.
+	// minLookups and lookupsPerString determine when a generation ends: when each of its strings
+	// was looked up 32 times on average, which is about three collections, but not after every few
+	// rows of a small cluster.
 	minLookups       = 1 << 12
 	lookupsPerString = 32
 )
 
-// interner makes equal strings one string, for the names that every answer
-// repeats. It keeps what was asked for in this generation or the one before, and
-// so forgets pods that are gone. It is safe for concurrent use; the zero value is
-// empty.
+// interner returns equal strings as one string, for the names that every answer repeats. It keeps
+// the strings of this generation and the one before, and so forgets pods that are gone. It is safe
+// for concurrent use; the zero value is empty.
 type interner struct {
 	mu         sync.Mutex
 	young, old map[string]string
@@ -29,7 +28,7 @@ type interner struct {
 	bytes      int // of young
 }
 
-// of returns text as a string.
+// of returns text as an interned string.
 func (n *interner) of(text []byte) string {
 	if len(text) > maxLength {
 		return string(text)

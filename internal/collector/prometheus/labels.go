@@ -2,18 +2,17 @@ package prometheus
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// labels are those of the row that is being read. Of a label nothing but its text
-// is kept, in a buffer that the next row overwrites; it becomes a string when it
-// is asked for.
+// labels are the labels of the row that is being read. They are text in a buffer that the next row
+// overwrites; a label becomes a string when get returns it.
 type labels struct {
 	strings *interner
 	text    []byte   // names and values one after the other
 	spans   []span   // of the row's labels in text
-	before  []string // by position, the value that the row before had there
+	before  []string // by position, the value that get last returned there
 }
 
-// span is where a label stands in the text: its name from start to middle, its
-// value from there to end.
+// span is the place of a label in the text: its name from start to middle, its value from there to
+// end.
 type span struct{ start, middle, end int }
 
 // reset forgets the labels of the row before.
@@ -54,10 +53,10 @@ func (l *labels) interned(i int, value []byte) string {
 	return l.before[i]
 }
 
-// appendText appends what a JSON string says.
+// appendText appends the text of a JSON string.
 func appendText(to []byte, quoted jsontext.Value) []byte {
-	// Of a string that a decoder has read the only error is text that is not
-	// UTF-8, in place of which it appends U+FFFD.
+	// The decoder has read the string, so the only error is text that is not UTF-8, which it
+	// replaces by U+FFFD.
 	text, _ := jsontext.AppendUnquote(to, quoted)
 	return text
 }

@@ -26,10 +26,10 @@ type retry struct {
 	rand *rand.Rand
 }
 
-// wait reports whether to ask again after a number of attempts of which the last
-// ended with failure, and has waited by then. It does not wait where the context
-// would end first. When the context ends meanwhile it returns true, for the next
-// attempt to report.
+// wait waits before the next attempt, after a number of attempts of which the last ended with
+// failure, and reports whether to make it. It returns false at once where the wait would last
+// beyond the deadline of ctx. When ctx ends during the wait it returns true, and the next attempt
+// reports that.
 func (r *retry) wait(ctx context.Context, attempts int, failure *Error) bool {
 	if !failure.transient || attempts > r.most {
 		return false
@@ -47,8 +47,8 @@ func (r *retry) wait(ctx context.Context, attempts int, failure *Error) bool {
 	return true
 }
 
-// backOff returns the wait after a number of attempts: between half and one and a
-// half of its mean, so that what failed together does not come back together.
+// backOff returns the wait after a number of attempts: half to one and a half of its mean, so that
+// questions that failed together are not repeated together.
 func (r *retry) backOff(attempts int) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,10 +56,10 @@ func (r *retry) backOff(attempts int) time.Duration {
 	return mean/2 + time.Duration(r.rand.Int64N(int64(mean)))
 }
 
-// retryAfter reads a Retry-After header: a number of seconds or a date (RFC 9110,
-// section 10.2.3). It is 0 where there is none.
+// retryAfter reads a Retry-After header: a number of seconds or a date (RFC 9110, section 10.2.3).
+// It returns 0 where there is none.
 func retryAfter(header string, now time.Time) time.Duration {
-	// Of a number out of range ParseUint returns the largest, 68 years.
+	// For a number out of range ParseUint returns the largest, 68 years.
 	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(seconds) * time.Second
 	}

@@ -12,9 +12,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// Range returns the curves of a PromQL expression, an instant vector, from one time to another in steps of
-// at least a second. It asks for a subquery at one instant, so that whatever answers Ask answers it, too.
-// Errors are of type *Error. The whole answer is held in memory, within the bound of the configuration.
+// Range returns the curves of a PromQL expression, an instant vector, between two times in steps of
+// at least a second. It asks for a subquery at one instant, so that any store that answers Ask
+// answers it, too. Errors are of type *Error. The whole answer is held in memory, within the limit
+// of the configuration.
 func (s *Source) Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]query.Curve, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.client.config.Timeout)
 	defer cancel()

@@ -27,14 +27,14 @@ type Source struct {
 	large     chan struct{} // holds one while a large answer is read
 	onWarning func(query.Question, []string)
 
-	rows    [query.QuestionCount]atomic.Int64 // of the last answer, to make room for the next
+	rows    [query.QuestionCount]atomic.Int64 // of the last answer, to allocate for the next
 	tooLong atomic.Int64                      // least length of an expression that was refused for its names [bytes]; 0 for none
 }
 
 var _ collector.Source = (*Source)(nil)
 
-// New returns a Source, or what is wrong with the configuration. It does not
-// contact the store, which may come up later.
+// New returns a Source, or what is wrong with the configuration. It does not contact the store,
+// which may start later.
 func New(config Config) (*Source, error) {
 	base, err := config.validate()
 	if err != nil {
@@ -54,10 +54,10 @@ func New(config Config) (*Source, error) {
 	}, nil
 }
 
-// Ask implements collector.Source. Errors are of type *Error. Names of models and
-// pods save a store work. One that refuses an expression with names is asked about
-// all of them, and from then on in place of every expression that is as long:
-// VictoriaMetrics takes 16 KiB unless its -search.maxQueryLen says otherwise.
+// Ask implements collector.Source. Errors are of type *Error. Names of models and pods in a
+// question save a store work. When a store refuses an expression with names, Ask leaves them out,
+// then and for every later expression of at least that length: VictoriaMetrics takes 16 KiB unless
+// its -search.maxQueryLen says otherwise.
 func (s *Source) Ask(ctx context.Context, request query.Request) (query.Answer, error) {
 	request.Prefixes = s.prefixes
 	ctx, cancel := context.WithTimeout(ctx, s.client.config.Timeout)
@@ -77,14 +77,13 @@ func (s *Source) Ask(ctx context.Context, request query.Request) (query.Answer, 
 	}
 	answer, unnamed := s.ask(ctx, all)
 	if unnamed != nil {
-		return query.Answer{}, err // it was not for the names
+		return query.Answer{}, err // the names were not the cause
 	}
 	s.refusedFrom(length)
 	return answer, nil
 }
 
-// refusedFrom notes the length of an expression that was refused for its names, of
-// which the least counts.
+// refusedFrom records the length of an expression that was refused for its names; the least counts.
 func (s *Source) refusedFrom(length int64) {
 	for {
 		least := s.tooLong.Load()
@@ -94,7 +93,7 @@ func (s *Source) refusedFrom(length int64) {
 	}
 }
 
-// ask asks until there is an answer, or a failure that does not pass.
+// ask repeats a question until there is an answer, or a failure that does not pass.
 func (s *Source) ask(ctx context.Context, request query.Request) (query.Answer, error) {
 	form := url.Values{"query": {request.PromQL()}}
 	if !request.At.IsZero() {
@@ -107,7 +106,7 @@ func (s *Source) ask(ctx context.Context, request query.Request) (query.Answer, 
 		}
 		failure, ok := errors.AsType[*Error](err)
 		if end := ctx.Err(); end != nil && ok && failure.Status == 0 {
-			// The transport may as well report how it ended the connection.
+			// The transport may report instead how it ended the connection.
 			return query.Answer{}, unreached(s.client.host, end)
 		}
 		if !ok || !s.retry.wait(ctx, attempts, failure) {
@@ -120,15 +119,15 @@ func (s *Source) ask(ctx context.Context, request query.Request) (query.Answer, 
 func (s *Source) Close() { s.client.http.CloseIdleConnections() }
 
 const (
-	// bytesForRow bounds the rows of an answer by its bytes: a row takes some 160 with
-	// its labels, and as many in memory whatever its text takes.
+	// bytesForRow limits the rows of an answer by its bytes: a row takes some 160 with its labels,
+	// and as many in memory however short its text is.
 	bytesForRow = 256
-	// largeAnswer is how many rows are read of an answer without waiting for others of
-	// that size: to grow, the list is copied.
+	// largeAnswer is the number of rows beyond which answers are read one at a time: the list is
+	// copied to grow.
 	largeAnswer = 1 << 15
 )
 
-// attempt asks once.
+// attempt asks a question once.
 func (s *Source) attempt(ctx context.Context, ask query.Question, form url.Values) (query.Answer, error) {
 	text, err := s.client.do(ctx, form)
 	if err != nil {
@@ -177,7 +176,7 @@ func (s *Source) attempt(ctx context.Context, ask query.Question, form url.Value
 	return query.Answer{At: d.at, Rows: rows}, nil
 }
 
-// undecoded describes a body that is no answer.
+// undecoded returns the error of a body that is no answer.
 func (s *Source) undecoded(text *body, err error) error {
 	if failure, ok := errors.AsType[*Error](err); ok {
 		return failure // reading it failed

@@ -35,7 +35,7 @@ func newTransport(config Config) (*transport.Transport, error) {
 	})
 }
 
-// files returns the certificates of c.
+// files returns the certificate settings of c.
 func (c Config) files() transport.Files {
 	return transport.Files{
 		CACert: c.CACertPath, ClientCert: c.ClientCertPath, ClientKey: c.ClientKeyPath,

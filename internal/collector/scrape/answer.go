@@ -11,18 +11,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// view is what the store holds at one moment. It does not change.
+// view is the content of the store at one moment. It does not change.
 type view struct {
 	job      string
 	interval time.Duration
 	prefixes query.Prefixes // of vLLM's metrics
 	pods     []scraped      // sorted by target
 	pickers  []scraped
-	// models names the model of each pod where the pods themselves are not
-	// scraped and the pickers speak for them, nil elsewhere.
+	// models holds the model of each pod where the pickers report for the pods, which are not
+	// scraped themselves; nil elsewhere.
 	models map[podKey]string
-	// gone is when pods that are gone last showed a request, of every model that
-	// lost one.
+	// gone is when ended pods last showed a request, by model.
 	gone map[modelKey]time.Time
 }
 
@@ -46,7 +45,7 @@ func compareTargets(a, b Target) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Pod, b.Pod), strings.Compare(a.URL, b.URL))
 }
 
-// answer returns the rows of a request, as PromQL would give them.
+// answer returns the rows of a request, as PromQL would return them.
 func (v view) answer(r query.Request, m moment) []query.Row {
 	v = v.restrict(r)
 	var rows []query.Row
@@ -74,7 +73,7 @@ func (v view) answer(r query.Request, m moment) []query.Row {
 	return rows
 }
 
-// restrict returns v with the targets that a request is about.
+// restrict returns v with the targets of a request alone.
 func (v view) restrict(r query.Request) view {
 	if len(r.Namespaces) > 0 {
 		foreign := func(s scraped) bool { return !slices.Contains(r.Namespaces, s.target.Namespace) }
@@ -112,7 +111,7 @@ func (v view) pageTimes(m moment, of func(history) (onePage, bool)) []query.Row 
 	return rows
 }
 
-// models returns the models that witnesses name on a page.
+// models returns the models that the witnesses on a page name.
 func models(p onePage, witnesses []string) []string {
 	var names []string
 	for _, witness := range witnesses {
@@ -124,12 +123,12 @@ func models(p onePage, witnesses []string) []string {
 	return slices.Compact(names)
 }
 
-// settled is how long a target must have been scraped for its interval to count:
-// PromQL, too, tells none of a series that has not been there for that long.
+// settled is how long a target must have been scraped for its interval to count: PromQL, too, has
+// no interval of a series that is younger.
 const settled = 30 * time.Second
 
-// intervals returns the configured interval for each namespace in which a target
-// has been scraped for long enough.
+// intervals returns the configured interval for each namespace in which a target was scraped for
+// long enough.
 func (v view) intervals(m moment) []query.Row {
 	old := map[string]bool{}
 	for _, t := range append(slices.Clone(v.pods), v.pickers...) {
@@ -174,11 +173,11 @@ func (v view) podRows(q query.Quantity, m moment) []query.Row {
 	return rows
 }
 
-// modelKey is a model as the pages name it, and a bucket of a histogram.
+// modelKey identifies a model as the pages name it, and a bucket of a histogram.
 type modelKey struct{ namespace, model, bound string }
 
-// modelRows returns the rows of a quantity per model: what the engines count adds
-// up, and a mean is over all.
+// modelRows returns the rows of a quantity per model: the counts of the engines add up, and a mean
+// is over all.
 func (v view) modelRows(q query.Quantity, m moment) []query.Row {
 	sums, counts := map[modelKey]float64{}, map[modelKey]float64{}
 	var recipe query.Recipe // engines differ in series alone
@@ -214,7 +213,7 @@ func (v view) modelRows(q query.Quantity, m moment) []query.Row {
 	return rows
 }
 
-// add adds metrics up over the pods of each model.
+// add adds up metrics over the pods of each model.
 func (v view) add(sums map[modelKey]float64, engine query.Engine, r query.Recipe, metrics []query.Series, m moment) {
 	suffix := ""
 	if r.Over == query.Buckets {
@@ -228,8 +227,7 @@ func (v view) add(sums map[modelKey]float64, engine query.Engine, r query.Recipe
 	}
 }
 
-// ofModels returns the rows of quantities for the models asked for, of all where none
-// is named.
+// ofModels returns the rows of quantities for the given models, for all where none is named.
 func (v view) ofModels(quantities []query.Quantity, names []string, m moment) []query.Row {
 	var rows []query.Row
 	for _, q := range quantities {

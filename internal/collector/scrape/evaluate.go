@@ -37,8 +37,8 @@ type evaluator struct {
 	pages    history
 }
 
-// over returns the function that Over stands for, of one series' samples. It
-// reports false where the series has none, or too few.
+// over returns the function that o names, applied to the samples of one series. It reports false
+// where the series has none, or too few.
 func (e evaluator) over(o query.Over) func(series) (float64, bool) {
 	from := e.moment.at.Add(-e.moment.window)
 	inside := e.pages.within(from, e.moment.at)
@@ -81,8 +81,8 @@ func lastOf(pages []onePage, s series) (float64, bool) {
 	return 0, false
 }
 
-// cells returns the values of a metric: duplicates folded by their largest, and
-// of its names the first that has a value. suffix names the part of a histogram.
+// cells returns the values of a metric: of duplicates the largest, and of its names the first that
+// has a value. suffix names the part of a histogram.
 func (e evaluator) cells(s query.Series, o query.Over, suffix string) cells {
 	value := e.over(o)
 	found := cells{}
@@ -110,8 +110,7 @@ func (e evaluator) cells(s query.Series, o query.Over, suffix string) cells {
 	return found
 }
 
-// exceeds reports whether v takes the place of old as the largest. Any number
-// takes that of NaN.
+// exceeds reports whether v replaces old as the largest value. Any number replaces NaN.
 func exceeds(v, old float64) bool { return v > old || math.IsNaN(old) }
 
 // candidates returns the series of a name on any page, each once.
@@ -134,7 +133,7 @@ func (e evaluator) candidates(name string) []series {
 	return out
 }
 
-// passes reports whether a series has the label values that a recipe wants.
+// passes reports whether a series has the label values that a recipe requires.
 func passes(s series, want query.Series) bool {
 	for _, pair := range want.With {
 		if name, value, _ := strings.Cut(pair, "="); s.label(name) != value {
@@ -149,7 +148,7 @@ func passes(s series, want query.Series) bool {
 	return true
 }
 
-// identify returns what a series counts.
+// identify returns the identity of a series.
 func (e evaluator) identify(s series, spec query.Series) identity {
 	var part strings.Builder
 	for _, names := range [][]string{e.engine.Ranks(), spec.By} {
@@ -161,13 +160,13 @@ func (e evaluator) identify(s series, spec query.Series) identity {
 	return identity{model: s.label(query.LabelModel), part: part.String(), bound: s.label(query.LabelBound)}
 }
 
-// total is a value of a target for one model and bucket.
+// total identifies a value of a target: its model and bucket.
 type total struct {
 	model string
 	bound string
 }
 
-// totals adds up the cells of a recipe's metrics, or takes their worst.
+// totals adds up the cells of a recipe's metrics, or takes the worst.
 func (e evaluator) totals(r query.Recipe, metrics []query.Series, suffix string) map[total]float64 {
 	sums := map[total]float64{}
 	for _, metric := range metrics {
@@ -211,7 +210,7 @@ func (e evaluator) rows(q query.Quantity, r query.Recipe, t Target) []query.Row 
 	return rows
 }
 
-// infoRows returns the rows of a quantity that labels told.
+// infoRows returns the rows of a quantity that told has read from labels.
 func (e evaluator) infoRows(q query.Quantity, r query.Recipe, t Target) []query.Row {
 	newest, ok := e.pages.last(e.moment.at)
 	if !ok {
@@ -220,14 +219,14 @@ func (e evaluator) infoRows(q query.Quantity, r query.Recipe, t Target) []query.
 	for _, metric := range r.Of {
 		for _, name := range metric.Names {
 			for _, i := range newest.layout.byName[name] {
-				return []query.Row{{Quantity: q, Namespace: t.Namespace, Pod: t.Pod, Value: newest.values[i]}} // told put one there
+				return []query.Row{{Quantity: q, Namespace: t.Namespace, Pod: t.Pod, Value: newest.values[i]}} // told leaves one series of each name
 			}
 		}
 	}
 	return nil
 }
 
-// keys lists the keys of a map, in no order.
+// keys returns the keys of a map, in no order.
 func keys[K comparable, V any](m map[K]V) iter.Seq[K] { return maps.Keys(m) }
 
 func compareIdentity(a, b identity) int {

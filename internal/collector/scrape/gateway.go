@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// gatewayRows returns what the endpoint pickers say: when one with flow control
-// was scraped last, the requests that they hold, and those that arrive.
+// gatewayRows returns the numbers of the endpoint pickers: when one with flow control was scraped
+// last, the requests that they hold, and those that arrive.
 func (v view) gatewayRows(m moment) []query.Row {
 	names := query.Gateway()
 	rows := v.gatewaySeen(m, append(slices.Clone(names.Dispatch), names.Queue...))
@@ -36,7 +36,7 @@ func modelRowsOf(q query.Quantity, sums map[modelKey]float64) []query.Row {
 	return rows
 }
 
-// gatewaySeen returns when a picker that shows one of the names was scraped last.
+// gatewaySeen returns when a picker that shows one of the names was scraped last, by namespace.
 func (v view) gatewaySeen(m moment, names []string) []query.Row {
 	latest := map[string]float64{}
 	for _, t := range v.pickers {
@@ -58,12 +58,12 @@ type picker struct {
 	namespace string
 }
 
-// add adds a metric of the picker to the models that it is about. Of its names
-// the first counts that the picker has.
+// add adds a metric of the picker to sums, by model. Of the metric's names the first that the
+// picker has counts.
 func (p picker) add(sums map[modelKey]float64, over query.Over, metric query.Series) {
 	value := p.over(over)
 	for _, name := range metric.Names {
-		folded := map[string]float64{} // by what the labels tell apart
+		folded := map[string]float64{} // by gatewayIdentity
 		models := map[string]string{}
 		for _, s := range p.candidates(name) {
 			if !passes(s, metric) {

@@ -29,13 +29,12 @@ func (s series) label(name string) string {
 	return ""
 }
 
-// layout is the list of series on a page. Pages of the same engine and model
-// have the same one, so it is kept once for all of them.
+// layout is the list of series on a page. Pages of the same engine and model share it.
 type layout struct {
 	series []series
 	byKey  map[string]int
 	byName map[string][]int
-	weight int // roughly the bytes that it takes
+	weight int // approximate bytes
 }
 
 // layouts finds layouts by their content. It is safe for concurrent use.
@@ -44,7 +43,7 @@ type layouts struct {
 	known map[unique.Handle[string]]*layout
 }
 
-// of returns the layout of points, and their values in its order.
+// of returns the layout of points, and their values in the order of the layout.
 func (l *layouts) of(points []point) (*layout, []float64) {
 	id := make([]byte, 0, 128*len(points))
 	values, ends := make([]float64, len(points)), make([]int, len(points))
@@ -60,7 +59,7 @@ func (l *layouts) of(points []point) (*layout, []float64) {
 	if known, ok := l.known[handle]; ok {
 		return known, values
 	}
-	// The text is there in the labels of a series and in the ID, of which keys are parts.
+	// The labels of the series and the ID both hold the text; keys are parts of the ID.
 	made := &layout{byKey: make(map[string]int, len(points)), byName: map[string][]int{}, weight: 2*len(id) + 200*len(points)}
 	keys, begin := handle.Value(), 0
 	for i, p := range points {
@@ -101,14 +100,14 @@ func appendKey(to []byte, p point) []byte {
 	return to
 }
 
-// page is what one scrape saw.
+// onePage is the result of one scrape.
 type onePage struct {
 	at     time.Time
 	layout *layout
 	values []float64 // in the order of the layout
 }
 
-// value returns the value of a series, and false when the page does not have it.
+// value returns the value of a series, and false when the page lacks it.
 func (p onePage) value(s series) (float64, bool) {
 	i, ok := p.layout.byKey[s.key]
 	if !ok {
@@ -120,29 +119,28 @@ func (p onePage) value(s series) (float64, bool) {
 // history is the pages of one target, the oldest first. The zero value is empty.
 type history struct {
 	pages []onePage
-	// failed is when the last scrape failed, zero when it did not: what it would
-	// have shown is unknown from then on.
+	// failed is when the last scrape failed, zero when it did not: from then on the values are
+	// unknown.
 	failed time.Time
-	cause  error // of that
-	// failures counts the scrapes that failed one after the other.
+	cause  error // of the failure
+	// failures counts consecutive failed scrapes.
 	failures int
-	// quiet is from when on the pages show no request, and no page is missing that
-	// could have shown one; zero before the first.
+	// idleSince is the time since when the pages show no request, and no page is missing that could
+	// have shown one; zero before the first page.
 	idleSince time.Time
 	starting  bool // see Target
 	underWay  bool // it is being scraped
-	weight    int  // that the store counts for its pages
-	// beyond is the budget of the namespace that the last page, or those before it, did
-	// not fit, "" for none; halved is when older pages were dropped for that.
+	weight    int  // bytes that the store counts for its pages
+	// beyond is the budget of the namespace that the last page, or those before it, exceeded, ""
+	// for none; halved is when older pages were dropped for that.
 	beyond budget.What
 	halved time.Time
 }
 
-// add appends a page and drops those that span does not reach back to, but for
-// the newest, which remains to age.
+// add appends a page and drops those older than span, but not the newest, which stays to age.
 func (h *history) add(p onePage, span time.Duration) {
 	if h.beyond != budget.PageBytes || p.at.Sub(h.halved) >= span {
-		h.failures = 0 // else this page may be dropped as the last was
+		h.failures = 0 // else this page may be dropped, too
 	}
 	h.failed, h.cause = time.Time{}, nil
 	if h.beyond == budget.Series {
@@ -165,8 +163,8 @@ func (h *history) series() int {
 	return 0
 }
 
-// bytes returns roughly what the pages take. A layout counts once for pages that
-// follow each other, though other targets may have it too.
+// bytes returns the approximate size of the pages. A layout counts once for consecutive pages,
+// though other targets may share it.
 func (h *history) bytes() int {
 	sum := 0
 	var before *layout
@@ -180,10 +178,10 @@ func (h *history) bytes() int {
 	return sum
 }
 
-// maxCause bounds the text that is kept of a failure, in bytes: it may quote the page.
+// maxCause limits the text that is kept of a failure, in bytes: it may quote the page.
 const maxCause = 512
 
-// fail notes that a scrape failed, and why.
+// fail records that a scrape failed, and why.
 func (h *history) fail(at time.Time, cause error) {
 	if text := cause.Error(); len(text) > maxCause {
 		cause = errors.New(strings.ToValidUTF8(strings.Clone(text[:maxCause]), "") + " ...")
@@ -192,9 +190,8 @@ func (h *history) fail(at time.Time, cause error) {
 	h.failures++
 }
 
-// due reports whether a target is to be scraped in a round: in each, but while it
-// fails in every second, then in every fourth; while its page is beyond a budget, in the
-// end in every 32nd.
+// due reports whether a target is scraped in a round: in each; after two failures in every second,
+// after four in every fourth; while its page is beyond a budget, in the end in every 32nd.
 func (h *history) due(round int) bool {
 	rarest := 2
 	if h.beyond != "" {
@@ -208,8 +205,8 @@ func (h *history) clone() history {
 	return history{pages: slices.Clone(h.pages), failed: h.failed, idleSince: h.idleSince}
 }
 
-// last returns the newest page at or before at, within the look-back of it. Where the
-// scrape after it failed there is none: the target is gone or does not answer.
+// last returns the newest page at or before at, within its look-back. There is none where the
+// scrape after it failed: the target is gone or does not answer.
 func (h history) last(at time.Time) (onePage, bool) {
 	if !h.failed.IsZero() && !h.failed.After(at) {
 		return onePage{}, false
@@ -217,8 +214,7 @@ func (h history) last(at time.Time) (onePage, bool) {
 	return h.newest(at, query.ScrapeSpan)
 }
 
-// newest returns the newest page at or before at, within lookBack of it, whatever
-// came after.
+// newest returns the newest page at or before at, within lookBack of it, whatever came after.
 func (h history) newest(at time.Time, lookBack time.Duration) (onePage, bool) {
 	for _, p := range slices.Backward(h.pages) {
 		if !p.at.After(at) {

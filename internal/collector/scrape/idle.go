@@ -6,8 +6,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// movingRows returns a row for each model of a target of which a series changed
-// its value within the span of quiet.
+// movingRows returns a row for each model of a target with a series that changed its value within
+// the StuckSpan.
 func (e evaluator) movingRows(q query.Quantity, r query.Recipe, t Target) []query.Row {
 	inside := e.pages.within(e.moment.at.Add(-query.StuckSpan(e.moment.window)), e.moment.at)
 	moving := e.moving(inside, r.Of)
@@ -43,7 +43,7 @@ func (e evaluator) idleRows(q query.Quantity, r query.Recipe, t Target) []query.
 	return rows
 }
 
-// holding returns the models of which one of metrics was above 0 on a page.
+// holding returns the models with one of metrics above 0 on a page.
 func holding(p onePage, metrics []query.Series) map[string]bool {
 	models := map[string]bool{}
 	for _, metric := range metrics {
@@ -83,8 +83,8 @@ func (e evaluator) modelsOf(pages []onePage) []string {
 	return slices.Compact(names)
 }
 
-// moving returns the models of which a series changed its value on pages. It looks at
-// each series once: a page may hold thousands of models.
+// moving returns the models with a series that changed its value on pages. It examines each series
+// once: a page may hold thousands of models.
 func (e evaluator) moving(pages []onePage, metrics []query.Series) map[string]bool {
 	models := map[string]bool{}
 	for _, metric := range metrics {

@@ -8,11 +8,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// signs are the series of a page that show a request: by being above 0, or by
-// having moved.
+// signs are the series of a page that show a request: by a value above 0, or by a change.
 type signs struct{ holds, still []query.Series }
 
-// podSigns are those of serving pods, of every engine: query.NoRequestSince.
+// podSigns returns the signs of serving pods, of every engine: query.NoRequestSince.
 func podSigns(prefixes query.Prefixes) signs {
 	var s signs
 	for _, engine := range query.Engines() {
@@ -23,7 +22,7 @@ func podSigns(prefixes query.Prefixes) signs {
 	return s
 }
 
-// pickerSigns are those of endpoint pickers, for the pods that they speak for.
+// pickerSigns returns the signs of endpoint pickers, for the pods for which they report.
 func pickerSigns() signs {
 	names := query.Gateway()
 	return signs{
@@ -32,8 +31,8 @@ func pickerSigns() signs {
 	}
 }
 
-// on reports whether a page shows a request that may be new since the one before.
-// What is new on the page has moved if it is not 0.
+// on reports whether a page shows a request that may be new since the page before. A new series of
+// still counts as a change if it is not 0.
 func (s signs) on(p, before onePage) bool {
 	shows := func(list []query.Series, sign func(at series, value float64) bool) bool {
 		for _, metric := range list {
@@ -54,15 +53,15 @@ func (s signs) on(p, before onePage) bool {
 		})
 }
 
-// longestGap is how far apart two pages may be with nothing missed between them:
-// the window over which the collector asks for rates.
+// longestGap returns the longest time between two pages that hides no request: the window over
+// which the collector asks for rates.
 func (s *store) longestGap() time.Duration {
 	const scrapesOfWindow = 4
 	return max(time.Minute, scrapesOfWindow*s.interval)
 }
 
-// quietRows returns since when each model shows no request, as far as its pages
-// have been watched: the latest of its pods, of those that are gone too.
+// idleRows returns since when each model shows no request, as far as its pages were watched: the
+// latest time of its pods, ended ones included.
 func (v view) idleRows(m moment, span time.Duration) []query.Row {
 	since := map[modelKey]time.Time{}
 	note := func(k modelKey, at time.Time) {
@@ -79,7 +78,7 @@ func (v view) idleRows(m moment, span time.Duration) []query.Row {
 			}
 		}
 	}
-	for pod, model := range v.models { // pickers speak for them
+	for pod, model := range v.models { // pickers report for them
 		for _, t := range v.pickers {
 			if t.target.Namespace == pod.namespace && !t.history.idleSince.IsZero() {
 				note(modelKey{namespace: pod.namespace, model: model}, t.history.idleSince)

@@ -19,7 +19,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// errTooLarge is the error of a page beyond the limit.
+// errTooLarge is the error of a page that exceeds a limit.
 var errTooLarge = errors.New("the page is too large")
 
 // point is one number of a page.
@@ -32,11 +32,11 @@ type point struct {
 // label is a name and a value that is not empty.
 type label struct{ name, value string }
 
-// maxWanted bounds the lines of a page that are parsed, in bytes: maxSeries of them,
-// 128 bytes each.
+// maxWanted limits the lines of a page that are parsed, in bytes: maxSeries of them, 128 bytes
+// each.
 const maxWanted = 2 << 20
 
-// parsePage returns the points of lines that wantedLines kept, in the order of their keys.
+// parsePage returns the points of the lines that wantedLines kept, in the order of their names.
 func parsePage(lines io.Reader) ([]point, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	parsed, err := parser.TextToMetricFamilies(lines)
@@ -52,8 +52,8 @@ func parsePage(lines io.Reader) ([]point, error) {
 	return points, nil
 }
 
-// labelsOf returns the labels of a sample that have a value. The bound of a bucket is written as
-// a number is in one way, because pages write it in several.
+// labelsOf returns the labels of a sample that have a value. The bound of a bucket has one
+// spelling, because pages write it in several.
 func labelsOf(m *dto.Metric) []label {
 	labels := make([]label, 0, len(m.GetLabel()))
 	for _, l := range m.GetLabel() {
@@ -69,7 +69,8 @@ func labelsOf(m *dto.Metric) []label {
 	return labels
 }
 
-// boundText writes the bound of a bucket in the shortest way, 1 for 1.0. What is no number stays.
+// boundText returns the bound of a bucket in its shortest form, 1 for 1.0, and text as it is where
+// it is no number.
 func boundText(text string) string {
 	bound, err := strconv.ParseFloat(text, 64)
 	switch {
@@ -81,10 +82,10 @@ func boundText(text string) string {
 	return strconv.FormatFloat(bound, 'g', -1, 64)
 }
 
-// wantedLines returns the samples of a page that are of wanted families, which few are, as lines
-// of the text format, and how many they are. What is said of a family and what OpenMetrics has
-// beyond the text format is left out, because nothing reads it: types, which may stand there twice,
-// exemplars and timestamps. A page longer than limit is an error, and so is too much that is wanted.
+// wantedLines returns the samples of the wanted families, which are few, as lines of the text
+// format, and their number. It leaves out everything that is not read: descriptions and types of
+// families, which may occur twice, exemplars and timestamps. A page longer than limit is an error,
+// and so are more than maxWanted bytes of samples.
 func wantedLines(r io.Reader, wanted families, limit int64) (kept *bytes.Buffer, series int, err error) {
 	kept = &bytes.Buffer{}
 	lines := bufio.NewScanner(io.LimitReader(r, limit+1))
@@ -121,8 +122,8 @@ func nameOf(line []byte) []byte {
 	return line
 }
 
-// withoutTail returns a sample without what follows its value: a timestamp, an exemplar. What is no
-// sample it returns as it is.
+// withoutTail returns a sample without the timestamp and exemplar after its value, and a line that
+// is no sample as it is.
 func withoutTail(line []byte) []byte {
 	at := len(nameOf(line))
 	at += len(line[at:]) - len(bytes.TrimLeft(line[at:], " \t"))
@@ -140,7 +141,7 @@ func withoutTail(line []byte) []byte {
 	return line
 }
 
-// endOfLabels returns where the labels end that text begins with, -1 where they do not.
+// endOfLabels returns where the labels at the beginning of text end, -1 where they do not.
 func endOfLabels(text []byte) int {
 	quoted := false
 	for i := 0; i < len(text); i++ {
@@ -156,8 +157,8 @@ func endOfLabels(text []byte) int {
 	return -1
 }
 
-// families are metric names, those of histograms without the suffixes of their
-// parts; with that of the buckets where these are read too.
+// families are metric names, those of histograms without the suffixes of their parts; with the
+// suffix of the buckets where these are read too.
 type families map[string]struct{}
 
 // has reports whether a series name belongs to one of f.

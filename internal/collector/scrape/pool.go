@@ -8,9 +8,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// The series by which an endpoint picker speaks of the pods of its pool: the name
-// of llm-d-router (0.9 on) first, then that of gateway-api-inference-extension.
-// Label name is the pool.
+// labelPool names the pool in the series by which an endpoint picker reports the pods of its pool.
+// Of each series the name of llm-d-router (0.9 on) comes first, then that of
+// gateway-api-inference-extension.
 const labelPool = "name"
 
 func perPodQueue() query.Series {
@@ -25,13 +25,13 @@ func meanRunning() query.Series {
 	return query.Series{Names: []string{"llm_d_epp_average_running_requests", "inference_pool_average_running_requests"}}
 }
 
-// readyPods counts the pods whose metrics the picker has freshly. At 0 the means
-// are not written, and what stands there is from before.
+// readyPods returns the count of the pods with fresh metrics at the picker. At 0 the picker does
+// not write the means, and their series are old.
 func readyPods() query.Series {
 	return query.Series{Names: []string{"llm_d_epp_ready_endpoints", "inference_pool_ready_pods"}}
 }
 
-// requestMeans are the histograms of a picker about requests, by quantity.
+// requestMeans returns the means of a picker about requests, by quantity.
 func requestMeans() map[query.Quantity]query.Recipe {
 	mean := func(scale float64, names ...string) query.Recipe {
 		sum, count := query.Series{}, query.Series{}
@@ -44,12 +44,12 @@ func requestMeans() map[query.Quantity]query.Recipe {
 		query.InputTokens:  mean(1, "llm_d_epp_request_input_tokens", "inference_objective_input_tokens"),
 		query.OutputTokens: mean(1, "llm_d_epp_request_output_tokens", "inference_objective_output_tokens"),
 		query.TTFT:         mean(1000, "llm_d_epp_request_ttft_seconds", "inference_objective_request_ttft_seconds"),
-		// Between chunks of the answer, which an engine may fill with several tokens.
+		// Between chunks of the answer, each of which may hold several tokens.
 		query.ITL: mean(1000, "llm_d_epp_request_streaming_itl_seconds"),
 	}
 }
 
-// poolMetrics lists what is read of a picker beyond query.Gateway.
+// poolMetrics returns the series that are read of a picker beyond query.Gateway.
 func poolMetrics() []query.Series {
 	metrics := []query.Series{perPodQueue(), meanUsage(), meanRunning(), readyPods()}
 	for _, r := range requestMeans() {
@@ -58,14 +58,14 @@ func poolMetrics() []query.Series {
 	return metrics
 }
 
-// poolMetric is what a picker says of the pods of a pool.
+// poolMetric is a number that a picker reports about the pods of a pool.
 type poolMetric struct {
 	over   query.Over
 	metric query.Series
 	perPod bool // else the mean of the pool stands for each of its pods
 }
 
-// perPodMetrics are the quantities per pod that pickers tell.
+// perPodMetrics returns the quantities per pod that pickers report.
 func perPodMetrics() map[query.Quantity]poolMetric {
 	return map[query.Quantity]poolMetric{
 		query.QueueLengthPeak:  {query.Peak, perPodQueue(), true},
@@ -76,7 +76,7 @@ func perPodMetrics() map[query.Quantity]poolMetric {
 	}
 }
 
-// poolRows returns the rows of a quantity that the pickers tell.
+// poolRows returns the rows of a quantity that the pickers report.
 func (v view) poolRows(q query.Quantity, m moment) []query.Row {
 	if metric, ok := perPodMetrics()[q]; ok {
 		return v.perPodRows(q, metric, m)
@@ -120,7 +120,7 @@ func (v view) members(p picker) []member {
 	return nil
 }
 
-// modelOf returns the model of a pod, whose name may have a rank appended.
+// modelOf returns the model of a pod, whose name may end with a rank.
 func (v view) modelOf(namespace, pod string) (string, bool) {
 	key := podKey{namespace, pod}
 	if model, ok := v.models[key]; ok {
@@ -169,14 +169,14 @@ func (p picker) byPool(over query.Over, metric query.Series) func(pool string) (
 	}
 }
 
-// hasReadyPods reports whether the picker's means are of now. A picker that does
-// not count its ready pods is believed.
+// hasReadyPods reports whether the picker's means are current. A picker that does not count its
+// ready pods is trusted.
 func (p picker) hasReadyPods(pool string) bool {
 	n, counted := p.byPool(query.Last, readyPods())(pool)
 	return !counted || n > 0
 }
 
-// poolTimes returns the times of the pages that speak for the pods of pools.
+// poolTimes returns the times of the pages that report for the pods of pools.
 func (v view) poolTimes(m moment, of func(history) (onePage, bool)) []query.Row {
 	var rows []query.Row
 	for _, t := range v.pickers {
@@ -222,5 +222,5 @@ func (v view) pickerMeans(q query.Quantity, r query.Recipe, m moment) []query.Ro
 	return modelRowsOf(q, sums)
 }
 
-// earlierSpan is how far back a page is looked for that is not there now.
+// earlierSpan is how far back a missing page is looked for.
 const earlierSpan = 15 * time.Minute

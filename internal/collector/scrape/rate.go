@@ -11,7 +11,7 @@ type sample struct {
 	value float64
 }
 
-// samplesOf returns the samples of a series on pages, without the gaps.
+// samplesOf returns the samples of a series on pages, without gaps.
 func samplesOf(pages []onePage, s series) []sample {
 	samples := make([]sample, 0, len(pages))
 	for _, p := range pages {
@@ -22,13 +22,12 @@ func samplesOf(pages []onePage, s series) []sample {
 	return samples
 }
 
-// change returns what the samples within a window that ends at to say of the
-// whole window: the difference of the last and the first, extrapolated. For a
-// counter, what was counted before a restart is added. It is the rule of
-// Prometheus (promql/functions.go, extrapolatedRate), so that both backends give
-// the same numbers: towards an end of the window up to the end, if a sample is
-// near enough to it, else by half a sample interval; and never to below zero for
-// a counter. Below two samples there is no result.
+// change returns the change over a whole window that ends at to, from the samples within it: the
+// difference of the last and the first, extrapolated. For a counter it adds the counts before a
+// restart. It is the rule of Prometheus (promql/functions.go, extrapolatedRate), so that both
+// backends return the same numbers: it extrapolates to an end of the window if a sample is near
+// enough to that, else by half a sample interval; and a counter never to below zero. Below two
+// samples there is no result.
 func change(samples []sample, to time.Time, window time.Duration, counter bool) (float64, bool) {
 	if len(samples) < 2 {
 		return 0, false
@@ -59,8 +58,8 @@ func change(samples []sample, to time.Time, window time.Duration, counter bool) 
 	return grown * ((sampled + toStart + toEnd) / sampled), true
 }
 
-// peak returns the highest of samples, and false of none. NaN counts only where
-// there is nothing else.
+// peak returns the highest of samples, and false without samples. NaN counts only where no sample
+// is a number.
 func peak(samples []sample) (float64, bool) {
 	highest := math.NaN()
 	for _, s := range samples {

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// maxSeries bounds what is kept of a page, which the user who deployed its pod controls.
-// A rank of vLLM has less than a hundred series that are wanted, an endpoint picker
-// some ten for each flow.
+// maxSeries limits the series that are kept of a page, which the user who deployed its pod
+// controls. A rank of vLLM has less than a hundred that are wanted, an endpoint picker some ten for
+// each flow.
 const maxSeries = 16_384
 
-// largePage is how many bytes are parsed at a time without waiting for others:
-// parsing takes ten times as much memory.
+// largePage is the size in bytes beyond which pages are parsed one at a time: parsing takes ten
+// times as much memory.
 const largePage = 256 << 10
 
 // task is one page to scrape.
@@ -26,10 +26,9 @@ type task struct {
 	target Target
 }
 
-// Run scrapes every target once per interval until ctx ends; it returns nil
-// then, when the last scrape has ended. The pages of a round are spread over half
-// of the interval, always in the same order, so that each is scraped at a steady
-// pace. It may be called once.
+// Run scrapes every target once per interval until ctx ends; it returns nil then, when the last
+// scrape has ended. It spreads the pages of a round over half of the interval, always in the same
+// order, so that the time between two scrapes of a page is steady. It may be called once.
 func (s *Source) Run(ctx context.Context) error {
 	defer s.underWay.Wait()
 	for round := 0; ; round++ {
@@ -44,8 +43,8 @@ func (s *Source) Run(ctx context.Context) error {
 	}
 }
 
-// awaitFirst opens Ask when the first round has ended, or would have if none of
-// its pages had to wait for one that does not answer.
+// awaitFirst opens Ask when the first round has ended, or after twice the timeout, which it exceeds
+// only where pages wait for others that do not answer.
 func (s *Source) awaitFirst(ctx context.Context, ended <-chan struct{}) {
 	timer := s.clock.NewTimer(2 * s.options.Timeout)
 	select {
@@ -59,7 +58,7 @@ func (s *Source) awaitFirst(ctx context.Context, ended <-chan struct{}) {
 	}
 }
 
-// pause waits until an instant; false means that ctx ended before.
+// pause waits until an instant, and reports false where ctx ended before.
 func (s *Source) pause(ctx context.Context, until time.Time) bool {
 	timer := s.clock.NewTimer(max(0, until.Sub(s.clock.Now())))
 	defer timer.Stop()
@@ -71,10 +70,10 @@ func (s *Source) pause(ctx context.Context, until time.Time) bool {
 	}
 }
 
-// round begins to scrape every target that is due and not under way, and returns
-// what is closed when those have ended. A page that does not answer holds up
-// no other page: it does not delay the next round, takes no more than its namespace's
-// share of the slots, and is asked more rarely while it fails.
+// round begins to scrape every target that is due and not under way, and returns a channel that is
+// closed when those have ended. A page that does not answer holds up no other page: it does not
+// delay the next round, takes no more than its namespace's share of the slots, and is scraped more
+// rarely while it fails.
 func (s *Source) round(ctx context.Context, round int) <-chan struct{} {
 	tasks := s.tasks(ctx, round)
 	var group sync.WaitGroup
@@ -105,8 +104,8 @@ func (s *Source) round(ctx context.Context, round int) <-chan struct{} {
 	return ended
 }
 
-// enter waits for a slot of a namespace, then for one of all; false means that
-// ctx ended before.
+// enter waits for a slot of a namespace, then for one of all, and reports false where ctx ended
+// before.
 func (s *Source) enter(ctx context.Context, namespace string) bool {
 	share := s.share(namespace)
 	select {
@@ -141,8 +140,8 @@ func (s *Source) share(namespace string) chan struct{} {
 	return share
 }
 
-// tasks returns the pages of a round in a steady order. A list that cannot be
-// had leaves its targets as they were.
+// tasks returns the pages of a round in a steady order. Where a list of targets fails, its targets
+// stay as they were.
 func (s *Source) tasks(ctx context.Context, round int) []task {
 	var tasks []task
 	var unlisted error

@@ -9,33 +9,33 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 )
 
-// errOverBudget is the error of a page that is not kept because those of its namespace
-// are too many or too large together.
+// errOverBudget is the error of a page that is not kept because those of its namespace together are
+// too many or too large.
 var errOverBudget = errors.New("the namespace is over its budget")
 
 const (
-	// keptForEach is what is kept for each target beside the budget of its namespace, in
-	// bytes: the pages of a pod with one rank of vLLM take less than that.
+	// keptForEach is the allowance for each target in addition to the budget of its namespace, in
+	// bytes: the pages of a pod with one rank of vLLM take less.
 	keptForEach = 128 << 10
-	// seriesForEach is how many series each target may have beside the budget of its
+	// seriesForEach is the allowance of series for each target in addition to the budget of its
 	// namespace: one rank of vLLM has less than a hundred that are read.
 	seriesForEach = 256
 	// fullShares is how many namespaces may use their whole budget of bytes at once.
 	fullShares = 4
 )
 
-// share is what the targets of one namespace take.
+// share is the total of the targets of one namespace.
 type share struct {
 	targets int
 	weight  int // bytes of their pages
 	series  int // of their latest pages
 }
 
-// excess is what they take beyond what is kept for each, in bytes; it may be negative.
+// excess returns the bytes beyond the allowances of the targets; it may be negative.
 func (s *share) excess() int { return s.weight - keptForEach*s.targets }
 
-// enter counts a new target of a namespace. The lock is held by the caller, as it is
-// of all below.
+// enter counts a new target of a namespace. The caller holds the lock, as for all methods below but
+// leftOut.
 func (s *store) enter(namespace string) {
 	if s.shares[namespace] == nil {
 		s.shares[namespace] = &share{}
@@ -43,7 +43,7 @@ func (s *store) enter(namespace string) {
 	s.shares[namespace].targets++
 }
 
-// leave ends the count of a target.
+// leave drops a target from the count of its namespace.
 func (s *store) leave(t Target, h *history) {
 	s.change(t, h, func() { h.pages = nil })
 	if sh := s.shares[t.Namespace]; sh.targets > 1 {
@@ -53,7 +53,7 @@ func (s *store) leave(t Target, h *history) {
 	}
 }
 
-// change counts the pages of a target anew after what happens to them.
+// change updates the counts for a target whose pages happens changes.
 func (s *store) change(t Target, h *history, happens func()) {
 	sh, series := s.shares[t.Namespace], h.series()
 	happens()
@@ -64,12 +64,11 @@ func (s *store) change(t Target, h *history, happens func()) {
 	h.weight = now
 }
 
-// lighten drops pages after one of a namespace was added, the older half of the heaviest
-// target's at a time: the user who deployed a pod decides what its page holds, and
-// the page may hold other series each time. It drops those of the namespace while they are
-// over its budget; and while all pages take more than fullShares budgets, those of the
-// namespace that is furthest beyond what is kept for each target. A target of which not
-// even one page is left has failed. It reports whether it dropped any.
+// lighten drops pages after one of a namespace was added, the older half of the heaviest target's
+// at a time: the user who deployed a pod controls its page, and the page may hold other series each
+// time. While the namespace is over its budget, lighten drops pages of that namespace; and while
+// all pages take more than fullShares budgets, pages of the namespace that exceeds its allowances
+// the most. A target without any page left has failed. It reports whether it dropped any.
 func (s *store) lighten(namespace string, at time.Time) (dropped bool) {
 	for ; s.shares[namespace].excess() > s.limits.PageBytes; dropped = true {
 		s.halve(namespace, at)
@@ -106,9 +105,8 @@ func (s *store) halve(namespace string, at time.Time) {
 	heaviest.beyond, heaviest.halved = budget.PageBytes, at
 }
 
-// leftOut returns of how many targets pages are left out at an instant, by what is
-// exceeded and by namespace. Pages that were dropped are missed for as long as they would
-// have been kept.
+// leftOut returns the number of targets with missing pages at an instant, by the exceeded limit and
+// by namespace. A dropped page is missing for as long as it would have been kept.
 func (s *store) leftOut(at time.Time) map[budget.What]map[string]int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

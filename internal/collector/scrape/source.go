@@ -18,21 +18,20 @@ import (
 // Target is a page to scrape.
 type Target struct {
 	Namespace string
-	Pod       string // whose page it is
-	Model     string // that the pod serves, "" for an endpoint picker
+	Pod       string // of the page
+	Model     string // of the pod, "" for an endpoint picker
 	URL       string
-	// Starting says that the pod is not Ready: a missing page is no fault
-	// yet.
+	// Starting: the pod is not Ready, so a missing page is no fault yet.
 	Starting bool
 }
 
-// key returns t without what changes while it stays the same page.
+// key returns t without the field that changes while it is the same page.
 func (t Target) key() Target {
 	t.Starting = false
 	return t
 }
 
-// Targets lists what is to be scraped now. It reads caches and answers at once.
+// Targets returns the pages to scrape now. It reads caches and returns at once.
 type Targets func(ctx context.Context) ([]Target, error)
 
 // Options are the settings of a Source.
@@ -41,33 +40,30 @@ type Options struct {
 	Name string
 	// Pods lists the serving pods, Pickers the endpoint pickers. Nil lists none.
 	Pods, Pickers Targets
-	// PickersOnly leaves the pages of the serving pods alone: their pickers speak
-	// for them.
+	// PickersOnly leaves out the pages of the serving pods: their pickers report for them.
 	PickersOnly bool
 	// Interval is the time between two scrapes of a page. 0 means 5s.
 	Interval time.Duration
-	// Timeout bounds one scrape. 0 means the interval, but 10s at most.
+	// Timeout limits one scrape. 0 means the interval, but 10s at most.
 	Timeout time.Duration
-	// Concurrency is how many pages may be under way at once, a quarter of them
-	// of one namespace. 0 means 64.
+	// Concurrency is how many scrapes may be under way at once, a quarter of them of one namespace.
+	// 0 means 64.
 	Concurrency int
-	// MaxBytes bounds a page. 0 means 8 MiB.
+	// MaxBytes limits a page, in bytes. 0 means 8 MiB.
 	MaxBytes int64
-	// Prefixes are what the names of vLLM's metrics begin with.
+	// Prefixes are the prefixes of vLLM's metric names.
 	Prefixes query.Prefixes
-	// Limits bound what is kept of each namespace: PageBytes and Series.
+	// Limits are the budget of each namespace: PageBytes and Series.
 	Limits budget.Limits
-	// LeftOut is told after every round of how many targets pages are left out for
-	// that, by what is exceeded and by namespace. Nil ignores it.
+	// LeftOut is called in every round with the number of targets whose pages are left out because
+	// of Limits, by the exceeded limit and by namespace. Nil ignores it.
 	LeftOut func(map[budget.What]map[string]int)
 	// Client sends the requests. Nil means http.DefaultClient.
 	Client *http.Client
-	// Authorize adds credentials to a request to an endpoint picker, whose page
-	// may ask for them. Serving pods are never sent any: a pod belongs to the
-	// user who deployed it. Nil adds none.
+	// Authorize adds credentials to a request to an endpoint picker, whose page may require them.
+	// Serving pods never get any: a pod belongs to the user who deployed it. Nil adds none.
 	Authorize func(*http.Request) error
-	// Observe is told of every scrape after it ended. It must be safe for
-	// concurrent use. Nil ignores them.
+	// Observe is called after every scrape. It must be safe for concurrent use. Nil ignores them.
 	Observe func(took time.Duration, err error)
 }
 
@@ -106,8 +102,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Source answers the catalogue from pages that it scrapes itself. Run scrapes;
-// Ask answers from memory and is safe for concurrent use.
+// Source answers the catalogue from pages that it scrapes itself. Run scrapes; Ask answers from
+// memory and is safe for concurrent use.
 type Source struct {
 	options Options
 	clock   clock.WithTicker
@@ -121,13 +117,13 @@ type Source struct {
 
 	mu     sync.Mutex
 	shares map[string]chan struct{} // of slots, by namespace
-	// first is closed when every target was scraped once.
+	// first is closed when the first round of scrapes has ended, or has taken twice the timeout.
 	first chan struct{}
 }
 
 var _ collector.Source = (*Source)(nil)
 
-// New returns a Source that knows nothing until Run is under way.
+// New returns a Source without pages; Run scrapes them.
 func New(clk clock.WithTicker, options Options) *Source {
 	options = options.withDefaults()
 	return &Source{
@@ -138,12 +134,12 @@ func New(clk clock.WithTicker, options Options) *Source {
 	}
 }
 
-// errNothing is the error of a source whose every page fails.
+// errNothing is the error of a source whose scrapes all fail.
 var errNothing = errors.New("no page could be scraped")
 
-// Ask answers a question from the pages scraped so far. It waits for the first
-// round of scrapes to end, or for as long as that should take. It fails when no
-// page of a Ready pod can be scraped, though there are some to be.
+// Ask answers a question from the pages scraped so far. It waits for the first round of scrapes to
+// end, but no longer than twice the timeout. It fails when every scrape failed, those of pods that
+// are not Ready aside, or when nothing was scraped because the targets could not be listed.
 func (s *Source) Ask(ctx context.Context, request query.Request) (query.Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return query.Answer{}, fmt.Errorf("asking the %s backend: %w", s.options.Name, err)

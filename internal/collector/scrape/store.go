@@ -26,11 +26,11 @@ type store struct {
 	pickers map[Target]*history
 	models  map[podKey]string // see view
 	gone    map[modelKey]time.Time
-	// unlisted says why the last round did not know what to scrape, nil if it did.
+	// unlisted is why the last round did not know its targets, nil if it did.
 	unlisted error
 	limits   budget.Limits
 	shares   map[string]*share // of namespaces with targets
-	weight   int               // roughly the bytes that all pages take
+	weight   int               // approximate bytes of all pages
 }
 
 func newStore(o Options) *store {
@@ -41,13 +41,13 @@ func newStore(o Options) *store {
 	}
 }
 
-// span is how far back pages are kept: what the longest question looks back,
-// and two pages more for its beginning.
+// span returns how far back pages are kept: the look-back of the longest question, and two pages
+// more for its beginning.
 func (s *store) span() time.Duration {
 	return query.StuckSpan(s.longestGap()) + 2*s.interval
 }
 
-// kind tells serving pods from endpoint pickers.
+// kind distinguishes serving pods from endpoint pickers.
 type kind uint8
 
 const (
@@ -55,7 +55,7 @@ const (
 	endpointPicker
 )
 
-// histories returns the map of a kind. The lock is held by the caller.
+// histories returns the map of a kind. The caller holds the lock.
 func (s *store) histories(k kind) map[Target]*history {
 	if k == endpointPicker {
 		return s.pickers
@@ -63,7 +63,7 @@ func (s *store) histories(k kind) map[Target]*history {
 	return s.pods
 }
 
-// add records a page of a target, if it is still one and its namespace may have as many
+// add records a page of a target, if it still is a target and its namespace has room for the
 // series.
 func (s *store) add(t task, at time.Time, points []point) {
 	if len(points) > s.room(t) {
@@ -85,8 +85,8 @@ func (s *store) add(t task, at time.Time, points []point) {
 	}
 }
 
-// room is how many series the page of a target may have, beside the latest of the others
-// of its namespace.
+// room returns how many series the page of a target may have, beside the latest pages of the other
+// targets of its namespace.
 func (s *store) room(t task) int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -118,8 +118,8 @@ func (s *store) fail(t task, at time.Time, cause error) {
 	}
 }
 
-// take marks a target as under way and reports whether it is to be scraped in a
-// round: not while it is still under way, nor always while it fails.
+// take reports whether a target is to be scraped in a round, and marks it as under way then. It is
+// not while it is still under way, nor in every round while it fails.
 func (s *store) take(t task, round int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,8 +140,8 @@ func (s *store) release(t task) {
 	}
 }
 
-// retain makes targets those of a kind: new ones begin without history, and what
-// is none any more is forgotten.
+// retain sets the targets of a kind: new ones begin without history, and the history of others is
+// dropped.
 func (s *store) retain(k kind, targets []Target) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,8 +164,8 @@ func (s *store) retain(k kind, targets []Target) {
 	}
 }
 
-// part remembers when a target that is none any more last showed a request of its
-// models, of which others may be left. The lock is held by the caller.
+// part remembers when a target that ended last showed a request of its models, which other pods may
+// still serve. The caller holds the lock.
 func (s *store) part(t Target, h *history) {
 	if len(h.pages) == 0 {
 		return
@@ -173,7 +173,7 @@ func (s *store) part(t Target, h *history) {
 	for _, engine := range query.Engines() {
 		for _, model := range models(h.pages[len(h.pages)-1], engine.Witnesses(s.prefixes)) {
 			if k := (modelKey{namespace: t.Namespace, model: model}); h.idleSince.After(s.gone[k]) {
-				k.model = strings.Clone(k.model) // the page that it is a part of is forgotten
+				k.model = strings.Clone(k.model) // so that it does not hold the text of the page
 				s.gone[k] = h.idleSince
 			}
 		}
@@ -181,15 +181,15 @@ func (s *store) part(t Target, h *history) {
 	s.boundGone(t.Namespace)
 }
 
-// mostGone bounds what is remembered of the models of pods that are gone, in bytes for
-// each namespace: their names, and goneEntry for each.
+// mostGone limits what is remembered of the models of ended pods, in bytes for each namespace:
+// their names, and goneEntry for each.
 const (
 	mostGone  = 128 << 10
 	goneEntry = 128
 )
 
-// boundGone forgets models of a namespace whose pods are gone, those that were quiet
-// first, until the rest takes no more than it may. The lock is held by the caller.
+// boundGone forgets models of ended pods in a namespace, those that were idle for longest first,
+// until the rest is within mostGone. The caller holds the lock.
 func (s *store) boundGone(namespace string) {
 	weight := 0
 	var of []modelKey
@@ -212,14 +212,14 @@ func (s *store) boundGone(namespace string) {
 	}
 }
 
-// listed notes whether a round knew what to scrape.
+// listed records why a round did not know its targets, nil if it did.
 func (s *store) listed(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unlisted = err
 }
 
-// speakFor makes the pickers speak for pods.
+// speakFor sets the pods for which the pickers report.
 func (s *store) speakFor(pods []Target) {
 	models := make(map[podKey]string, len(pods))
 	for _, t := range pods {
@@ -237,8 +237,8 @@ func (s *store) forgetLayouts() {
 	s.forgetUnused()
 }
 
-// forgetUnused is forgetLayouts for a caller that holds the lock: pages that a budget
-// refuses must not be held by their layouts until the round ends.
+// forgetUnused is forgetLayouts for a caller that holds the lock: a page that a budget drops must
+// not stay in memory through its layout until the round ends.
 func (s *store) forgetUnused() {
 	used := map[*layout]bool{}
 	for _, held := range []map[Target]*history{s.pods, s.pickers} {
@@ -251,8 +251,8 @@ func (s *store) forgetUnused() {
 	s.layouts.keep(used)
 }
 
-// fault says why nothing can be scraped, nil when something can or nothing is to
-// be. The lock is held by the caller.
+// fault returns why every scrape failed or no target is known, nil otherwise. The caller holds the
+// lock.
 func (s *store) fault() error {
 	tried, failed := 0, 0
 	var first Target
@@ -281,7 +281,7 @@ func (s *store) fault() error {
 	return nil
 }
 
-// view returns what is known now, or an error when nothing can be scraped.
+// view returns the present content of the store, or the error of fault.
 func (s *store) view() (view, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// wantedOfPods returns the metrics that any recipe reads from a serving pod.
+// wantedOfPods returns the metrics that the recipes evaluated here read from a serving pod.
 func wantedOfPods(prefixes query.Prefixes) families {
 	wanted := families{}
 	for _, engine := range query.Engines() {
@@ -31,7 +31,7 @@ func wantedOfPods(prefixes query.Prefixes) families {
 	return wanted
 }
 
-// infos returns the metrics whose labels are a number, by name.
+// infos returns the metrics whose number is in their labels, by name.
 func infos(prefixes query.Prefixes) map[string]query.Series {
 	all := map[string]query.Series{}
 	for _, engine := range query.Engines() {
@@ -48,8 +48,8 @@ func infos(prefixes query.Prefixes) map[string]query.Series {
 	return all
 }
 
-// told puts in the place of every info metric its number, the largest of a page:
-// each pod has its own, which as a label would make its layout one of its own.
+// told replaces every info metric by its number, the largest of a page. As a label the number,
+// which differs between pods, would give each pod a layout of its own.
 func told(points []point, infos map[string]query.Series) []point {
 	kept := make([]point, 0, len(points))
 	found := map[string]float64{}
@@ -71,7 +71,7 @@ func told(points []point, infos map[string]query.Series) []point {
 	return kept
 }
 
-// add adds the families of metrics: a histogram's parts belong to one.
+// add adds the families of metrics: the parts of a histogram belong to one.
 func (f families) add(metrics ...query.Series) {
 	for _, metric := range metrics {
 		for _, name := range metric.Names {

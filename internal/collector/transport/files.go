@@ -20,12 +20,11 @@ type Files struct {
 	// ServerName is the name expected in a server's certificate. "" means the host
 	// of the URL.
 	ServerName string
-	// InsecureSkipVerify accepts any certificate of a server. No file is then
-	// checked for.
+	// InsecureSkipVerify accepts any certificate of a server. Files are not checked then.
 	InsecureSkipVerify bool
 }
 
-// Check names the first file that is missing or unusable.
+// Check returns an error that names the first file that is missing or unusable.
 func (f Files) Check() error {
 	if (f.ClientCert == "") != (f.ClientKey == "") {
 		return errors.New("a client certificate needs both its certificate and its key file")

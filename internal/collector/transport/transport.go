@@ -23,14 +23,14 @@ type Transport struct {
 
 var _ http.RoundTripper = (*Transport)(nil)
 
-// maxHeaders bounds the status line and the headers of an answer, in bytes. Those of
-// Prometheus and of a page take less than one kilobyte; the 10 MB of net/http are held
-// several times over in the error about a line that is no HTTP.
+// maxHeaders limits the status line and the headers of an answer, in bytes. Those of Prometheus and
+// of a page take less than one kilobyte. The 10 MB of net/http would be held several times over in
+// the error about a line that is no HTTP.
 const maxHeaders = 64 << 10
 
-// New returns a Transport, or what is wrong with the file of authorities. Each
-// time that the authorities change, build makes the HTTP transport that speaks
-// TLS as it is told. An answer with more than 64 KiB of headers is an error.
+// New returns a Transport, or what is wrong with the file of authorities. build makes the HTTP
+// transport for a TLS configuration, each time that the authorities change. An answer with more
+// than 64 KiB of headers is an error.
 func New(files Files, build func(*tls.Config) *http.Transport) (*Transport, error) {
 	t := &Transport{files: files, make: func(secure *tls.Config) *http.Transport {
 		made := build(secure)
@@ -62,7 +62,7 @@ func (t *Transport) CloseIdleConnections() {
 	current.CloseIdleConnections()
 }
 
-// refreshed returns the transport that trusts what the file says now.
+// refreshed returns the transport that trusts the present authorities of the file.
 func (t *Transport) refreshed() *http.Transport {
 	if !t.files.follows() {
 		return t.current // never replaced
@@ -89,7 +89,7 @@ func (t *Transport) refreshed() *http.Transport {
 	return t.current
 }
 
-// same reports whether two looks found the same file, not written in between.
+// same reports whether two checks found the same file, not written in between.
 func same(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }

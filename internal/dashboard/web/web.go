@@ -8,8 +8,8 @@ import (
 //go:embed pages
 var embedded embed.FS
 
-// Assets returns the files of the pages: index.html, which is to be served for /, and assets/app.js and
-// assets/app.css, which it asks for.
+// Assets returns the files of the pages: index.html, to be served for /, and assets/app.js and
+// assets/app.css, which it loads.
 func Assets() fs.FS {
 	pages, err := fs.Sub(embedded, "pages")
 	if err != nil {

@@ -19,26 +19,26 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// annotationProblem carries, in an object that stands for a scaler, why that cannot be decided
-// on. No annotation of a scaler by this name gets there.
+// annotationProblem holds, in the object that stands for a scaler, why that scaler cannot be
+// decided on. It is never copied from a scaler.
 const annotationProblem = "wva.llmd.ai/problem"
 
 // Annotated reads the scalers that are variants by their annotations, as the VariantAutoscalings
-// that they stand for: the kind, the name and the UID are those of the scaler, so that events go
-// to it. It is safe for concurrent use.
+// that they stand for. These have the kind, the name and the UID of the scaler, so that events go
+// to the scaler. It is safe for concurrent use.
 type Annotated struct {
 	Reader *Reader
-	// On reports whether such scalers are variants.
+	// On reports whether annotated scalers are variants.
 	On func() bool
-	// Instance is the controller instance that they must be labelled with, "" for any.
+	// Instance is the controller instance in their label, "" for any.
 	Instance string
-	// Statuses holds what was decided on them, nil where nothing does.
+	// Statuses holds the decisions on them; nil leaves their status empty.
 	Statuses Statuses
 }
 
-// Statuses holds what was decided on variants without a VariantAutoscaling.
+// Statuses holds the status of variants without a VariantAutoscaling.
 type Statuses interface {
-	// Status returns the status of a variant, and false where there is none for the object of
+	// Status returns the status of a variant, and false where there is none for the object with
 	// that UID.
 	Status(ctx context.Context, key scaling.VariantKey, uid types.UID) (v1alpha1.VariantAutoscalingStatus, bool)
 }
@@ -51,9 +51,10 @@ func Problem(va *v1alpha1.VariantAutoscaling) string {
 	return va.Annotations[annotationProblem]
 }
 
-// List returns what the annotated scalers of a namespace stand for, "" for all namespaces, sorted
-// by key: but for those whose target one of vas scales, or whose name one of vas has. Kinds that
-// are not listed yet, or may not be, have none.
+// List returns the VariantAutoscalings that the annotated scalers of a namespace stand for, "" for
+// all namespaces, sorted by key. It leaves out scalers whose target one of vas scales, and scalers
+// with the name of one of vas. Kinds that are not listed yet, or that the manager has no right to
+// list, have none.
 func (a *Annotated) List(ctx context.Context, namespace string, vas []v1alpha1.VariantAutoscaling) ([]v1alpha1.VariantAutoscaling, error) {
 	if a == nil || !a.On() {
 		return nil, nil
@@ -87,13 +88,14 @@ func (a *Annotated) List(ctx context.Context, namespace string, vas []v1alpha1.V
 		if targets[s.claim()] || names[key] {
 			continue
 		}
-		names[key] = true // an HPA and a ScaledObject may have one name: the HPA is the first
+		names[key] = true // an HPA and a ScaledObject may share a name; the HPA comes first
 		out = append(out, a.object(ctx, s, on[s.claim()]))
 	}
 	return out, nil
 }
 
-// object returns what a scaler stands for; rivals are all that have its target.
+// object returns the VariantAutoscaling that a scaler stands for; rivals are all scalers of its
+// target.
 func (a *Annotated) object(ctx context.Context, s managed, rivals []managed) v1alpha1.VariantAutoscaling {
 	ref := v1alpha1.ScaleTargetRef(s.target)
 	va := v1alpha1.VariantAutoscaling{
@@ -150,7 +152,7 @@ type managed struct {
 
 func (s managed) claim() claim { return claim{s.meta.Namespace, s.target.Kind, s.target.Name} }
 
-// problem says all that keeps a scaler from being decided on, "" where nothing does.
+// problem returns everything that prevents decisions on a scaler, "" for nothing.
 func (s managed) problem(cost string, rivals []managed) string {
 	var problems []string
 	if id := s.meta.Annotations[v1alpha1.AnnotationModelID]; strings.TrimSpace(id) == "" {
@@ -184,9 +186,9 @@ func isManaged(annotations map[string]string) bool {
 	return annotations[v1alpha1.AnnotationManaged] == "true"
 }
 
-// managed returns the scalers with the annotation, those of a namespace unless it is "", sorted by
-// namespace, name and kind. The HorizontalPodAutoscalers that KEDA made are none: their ScaledObjects
-// may be.
+// managed returns the annotated scalers of a namespace, "" for all, sorted by namespace, name and
+// kind. It leaves out HorizontalPodAutoscalers that KEDA made: their ScaledObjects may be
+// annotated.
 func (r *Reader) managed(ctx context.Context, namespace string) ([]managed, error) {
 	if r == nil || r.watches == nil {
 		return nil, nil
@@ -226,7 +228,7 @@ func (r *Reader) managed(ctx context.Context, namespace string) ([]managed, erro
 	return out, nil
 }
 
-// in returns the options by which objects of a namespace are listed, "" for all, without copies.
+// in returns the options for listing the objects of a namespace, "" for all, without copying them.
 func in(namespace string) []client.ListOption {
 	options := []client.ListOption{client.UnsafeDisableDeepCopy}
 	if namespace != "" {
@@ -253,7 +255,7 @@ func managedScaledObject(s *scaledObject) managed {
 	ref := s.Spec.ScaleTargetRef
 	bounds := s.bounds()
 	if n := s.Spec.IdleReplicaCount; n != nil {
-		bounds.Min = scaling.Replicas(*n) // what it goes to where none of its triggers is active
+		bounds.Min = scaling.Replicas(*n) // the replicas while none of its triggers is active
 	}
 	return managed{
 		kind: metav1.TypeMeta{APIVersion: scaledObjectKind.GroupVersion().String(), Kind: scaling.KindScaledObject}, meta: s.ObjectMeta,
@@ -262,5 +264,5 @@ func managedScaledObject(s *scaledObject) managed {
 	}
 }
 
-// defaultAPIVersion is that of a target of which none is named.
+// defaultAPIVersion is that of a target reference without one.
 const defaultAPIVersion = "apps/v1"

@@ -13,8 +13,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// What a HorizontalPodAutoscaler does unless it is told otherwise: the defaults
-// of kube-controller-manager, which a cluster may change, and of autoscaling/v2.
+// The defaults of a HorizontalPodAutoscaler: those of kube-controller-manager, which a cluster may
+// change, and of autoscaling/v2.
 const (
 	defaultDownWindow = 5 * time.Minute
 	defaultPeriod     = 15 * time.Second
@@ -26,8 +26,7 @@ const (
 	reasonAmbiguousSelector = "AmbiguousSelector"
 )
 
-// scaler returns what one variant, whose decision has the labels own, sees of
-// the object.
+// scaler returns the object as a scaler of the variant whose decision has the labels own.
 func (o scalerObject) scaler(own series) scaling.Scaler {
 	var out scaling.Scaler
 	if o.hpa != nil {
@@ -40,13 +39,13 @@ func (o scalerObject) scaler(own series) scaling.Scaler {
 		return out
 	}
 	k := o.keda
-	out.Multiplies = false // its triggers say how they are read
+	out.Multiplies = false // its triggers say how it reads them
 	out.Kind, out.Name = scaling.KindScaledObject, k.Name
 	out.Bounds, out.Misread, out.Others = k.bounds(), k.misreads(own), k.others(own)
 	out.Paused = k.paused()
 	out.AtZero = false // KEDA itself starts the first replica
 	if out.Unread.Reason == reasonNoValue {
-		out.Unread = scaling.Trouble{} // its triggers have other names in the HPA
+		out.Unread = scaling.Trouble{} // the HPA names its triggers differently
 	}
 	if out.Inactive.Reason == "" {
 		out.Inactive = k.trouble()
@@ -54,7 +53,7 @@ func (o scalerObject) scaler(own series) scaling.Scaler {
 	return out
 }
 
-// ofHPA returns what a HorizontalPodAutoscaler is and says.
+// ofHPA returns a HorizontalPodAutoscaler as a scaler.
 func ofHPA(h *autoscalingv2.HorizontalPodAutoscaler, own series) scaling.Scaler {
 	out := scaling.Scaler{
 		Kind: scaling.KindHPA, Name: h.Name,
@@ -75,16 +74,16 @@ func ofHPA(h *autoscalingv2.HorizontalPodAutoscaler, own series) scaling.Scaler 
 		case c.Type == autoscalingv2.ScalingActive:
 			out.Inactive = scaling.Trouble{Reason: c.Reason, Message: c.Message, Since: c.LastTransitionTime.Time}
 		case c.Type == autoscalingv2.AbleToScale:
-			// Its transition time moves with every sync, which begins with True.
+			// Its transition time changes with every sync, because each sync begins with True.
 			out.Unable = scaling.Trouble{Reason: c.Reason, Message: c.Message}
 		}
 	}
 	return out
 }
 
-// showsZero reports whether an HPA shows that those of its cluster may go to zero: the
-// API server refuses minReplicas 0, and the controller never sets the condition, while
-// the feature gate HPAScaleToZero is off.
+// showsZero reports whether an HPA shows that HPAs of its cluster may set zero replicas: while the
+// feature gate HPAScaleToZero is off, the API server refuses minReplicas 0, and the controller
+// never sets the condition.
 func showsZero(h *autoscalingv2.HorizontalPodAutoscaler) bool {
 	return scaling.Replicas(ptr.Deref(h.Spec.MinReplicas, 1)) == 0 || slices.ContainsFunc(h.Status.Conditions, isScaledToZero)
 }
@@ -93,7 +92,8 @@ func isScaledToZero(c autoscalingv2.HorizontalPodAutoscalerCondition) bool {
 	return c.Type == autoscalingv2.ScaledToZero
 }
 
-// rules returns how an autoscaler goes in a direction, nil for the defaults.
+// rules returns the rules of an autoscaler in one direction; nil means the defaults, with the
+// stabilization window given.
 func rules(r *autoscalingv2.HPAScalingRules, window time.Duration) scaling.ScalerRules {
 	out := scaling.ScalerRules{Tolerance: scaling.DefaultTolerance, Window: window, Period: defaultPeriod}
 	if r == nil {
@@ -112,10 +112,9 @@ func rules(r *autoscalingv2.HPAScalingRules, window time.Duration) scaling.Scale
 	return out
 }
 
-// Strip keeps what is read of a HorizontalPodAutoscaler: of metrics that are
-// not external only that they are there, of conditions only those that say that
-// something is wrong, that there are any and that one is ScaledToZero, of the values
-// that it has read only the names.
+// Strip keeps the fields that are read of a HorizontalPodAutoscaler. Of metrics that are not
+// external it keeps the type, of current values the metric name. Of conditions it keeps those that
+// report a problem, ScaledToZero, and one as a sign that there were any.
 func Strip(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	out := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: stripMeta(h.ObjectMeta)}
 	out.Spec = autoscalingv2.HorizontalPodAutoscalerSpec{
@@ -130,7 +129,7 @@ func Strip(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPo
 		if m.External != nil {
 			kept.External = &autoscalingv2.ExternalMetricStatus{Metric: autoscalingv2.MetricIdentifier{Name: m.External.Metric.Name}}
 		}
-		if m.Type != "" { // it is where the value could not be read
+		if m.Type != "" { // it is "" where the value could not be read
 			out.Status.CurrentMetrics = append(out.Status.CurrentMetrics, kept)
 		}
 	}
@@ -143,17 +142,17 @@ func Strip(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPo
 			continue
 		}
 		if c.Reason == reasonAmbiguousSelector {
-			c.Message = "" // lists the others in an order that changes by itself
+			c.Message = "" // the message lists the other HPAs in a changing order
 		}
 		out.Status.Conditions = append(out.Status.Conditions, c)
 	}
-	if len(h.Status.Conditions) > 0 && len(out.Status.Conditions) == 0 { // it was looked at
+	if len(h.Status.Conditions) > 0 && len(out.Status.Conditions) == 0 { // the controller has handled it
 		out.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.AbleToScale, Status: corev1.ConditionTrue}}
 	}
 	return out
 }
 
-// keptAnnotations and keptLabels are those that make a scaler a variant, and say of which kind.
+// keptAnnotations and keptLabels are those that make a scaler a variant and describe it.
 var (
 	keptAnnotations = [...]string{
 		v1alpha1.AnnotationManaged, v1alpha1.AnnotationModelID, v1alpha1.AnnotationVariantCost, v1alpha1.RoleKey, v1alpha1.AnnotationPaused,
@@ -163,7 +162,7 @@ var (
 	keptLabels = [...]string{v1alpha1.LabelAcceleratorName, v1alpha1.LabelControllerInstance}
 )
 
-// kept returns the texts of some names, nil where none is there.
+// kept returns the entries of texts with the given names, nil for none.
 func kept(texts map[string]string, names []string) map[string]string {
 	var out map[string]string
 	for _, name := range names {
@@ -177,7 +176,8 @@ func kept(texts map[string]string, names []string) map[string]string {
 	return out
 }
 
-// stripMeta keeps identity, age and the controller, and what makes a scaler a variant.
+// stripMeta keeps identity, age and the controller, and the annotations and labels of an annotated
+// scaler.
 func stripMeta(m metav1.ObjectMeta) metav1.ObjectMeta {
 	out := metav1.ObjectMeta{
 		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion, Generation: m.Generation,

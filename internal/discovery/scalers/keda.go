@@ -18,8 +18,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// The annotations that pause a ScaledObject; the second also says at how many
-// replicas.
+// The annotations that pause a ScaledObject. The second also gives the number of replicas.
 const (
 	annotationKEDAPaused   = "autoscaling.keda.sh/paused"
 	annotationKEDAPausedAt = "autoscaling.keda.sh/paused-replicas"
@@ -28,8 +27,8 @@ const (
 // defaultKEDAMax is the upper bound of a ScaledObject without one.
 const defaultKEDAMax = 100
 
-// scaledObject is what is read of a ScaledObject (keda.sh/v1alpha1). KEDA's own
-// types would bring its dependencies with them.
+// scaledObject holds the fields that are read of a ScaledObject (keda.sh/v1alpha1). Importing
+// KEDA's own types would import its dependencies.
 type scaledObject struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -51,29 +50,29 @@ type scaledObject struct {
 	} `json:"status"`
 }
 
-// kedaTrigger is what a ScaledObject scales on. The metadata of the kinds that
-// read Prometheus are a query and a threshold.
+// kedaTrigger is a source that a ScaledObject scales on. The metadata of triggers on Prometheus are
+// a query and a threshold.
 type kedaTrigger struct {
 	Type       string            `json:"type,omitempty"`
 	MetricType string            `json:"metricType,omitempty"` // "" for AverageValue
 	Metadata   map[string]string `json:"metadata"`
 }
 
-// newScaledObject returns the object by which ScaledObjects are asked for.
+// newScaledObject returns an empty object of the kind ScaledObject.
 func newScaledObject() *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(scaledObjectKind)
 	return u
 }
 
-// newScaledObjectList returns the list by which they are read.
+// newScaledObjectList returns an empty list of ScaledObjects.
 func newScaledObjectList() *unstructured.UnstructuredList {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(scaledObjectKind.GroupVersion().WithKind(scaledObjectKind.Kind + "List"))
 	return list
 }
 
-// readScaledObject returns what is read of a ScaledObject.
+// readScaledObject decodes a ScaledObject.
 func readScaledObject(u *unstructured.Unstructured) (*scaledObject, error) {
 	out := &scaledObject{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
@@ -94,13 +93,13 @@ func (s *scaledObject) bounds() scaling.Bounds {
 	return out
 }
 
-// paused reports whether it is told to leave its target alone.
+// paused reports whether an annotation pauses the ScaledObject.
 func (s *scaledObject) paused() bool {
 	_, at := s.Annotations[annotationKEDAPausedAt]
 	return at || s.Annotations[annotationKEDAPaused] == "true"
 }
 
-// trouble returns why KEDA says that the object is not in order.
+// trouble returns why KEDA reports the object as not ready.
 func (s *scaledObject) trouble() scaling.Trouble {
 	for _, c := range s.Status.Conditions {
 		if c.Type == string(corev1.PodReady) && c.Status == metav1.ConditionFalse {
@@ -110,8 +109,7 @@ func (s *scaledObject) trouble() scaling.Trouble {
 	return scaling.Trouble{}
 }
 
-// misreads says why no trigger learns the decision with the labels own, or
-// returns "".
+// misreads says why no trigger reads the decision with the labels own, "" where one does.
 func (s *scaledObject) misreads(own series) string {
 	why := fmt.Sprintf("none of its triggers reads %s or %s", decisionMetrics[0], decisionMetrics[1])
 	for _, t := range s.Spec.Triggers {
@@ -125,8 +123,7 @@ func (s *scaledObject) misreads(own series) string {
 	return why
 }
 
-// others reports whether triggers read something else beside the decision with the labels
-// own.
+// others reports whether triggers read something else besides the decision with the labels own.
 func (s *scaledObject) others(own series) bool {
 	return len(s.Spec.Triggers) > 1 && slices.ContainsFunc(s.Spec.Triggers, func(t kedaTrigger) bool {
 		reads, _ := t.reads(own)
@@ -134,10 +131,10 @@ func (s *scaledObject) others(own series) bool {
 	})
 }
 
-// reads reports whether a trigger learns the decision with the labels own. Where it does
-// not, why says what keeps it from that, "" for a trigger on something else. A query is text
-// to this package: it is taken to be right when it names one of the metrics and, if it asks
-// for a variant or a target at all, the right one.
+// reads reports whether a trigger reads the decision with the labels own. Where it does not, why
+// says what prevents it, "" for a trigger on something else. Queries are not parsed: a query counts
+// as right when it names one of the metrics and, if it selects a variant or a target at all, the
+// right one.
 func (t kedaTrigger) reads(own series) (reads bool, why string) {
 	if t.asksUs() {
 		why = t.misasks(own)
@@ -167,7 +164,7 @@ func (t kedaTrigger) reads(own series) (reads bool, why string) {
 	return false, why
 }
 
-// metricIn returns the metric of a decision that a query names, "" for none.
+// metricIn returns the decision metric that a query names, "" for none.
 func metricIn(query string) string {
 	for _, name := range decisionMetrics {
 		if strings.Contains(query, name) {
@@ -191,9 +188,8 @@ func (s series) mentionedIn(query string) bool {
 	return !asks
 }
 
-// mentions reports whether an object's name stands in a query as a word of its own.
-// A name with a dot, which in a regular expression means something else, may stand
-// anywhere.
+// mentions reports whether a query contains an object's name as a word of its own. A name with a
+// dot, which has another meaning in a regular expression, may be anywhere.
 func mentions(query, name string) bool {
 	words := strings.FieldsFunc(query, func(r rune) bool {
 		return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The metadata by which a trigger of our external scaler says which decision it reads, and
-// those that such a trigger has besides.
+// The metadata by which a trigger of our external scaler names a decision. scalerKeys adds the
+// other metadata of such a trigger.
 const (
 	keyVariantName = "variantName"
 	keyNamespace   = "namespace"
@@ -18,8 +18,8 @@ const (
 
 var scalerKeys = []string{keyVariantName, keyNamespace, "modelID", "variantCost", "scalerAddress", "enableTLS", "unsafeSsl"}
 
-// asksUs reports whether a trigger asks our external scaler. Its address does not say so:
-// what does is the name of a variant, or that it has no metadata but ours.
+// asksUs reports whether a trigger asks our external scaler. Its address does not tell. It does if
+// it names a variant, or has no metadata but ours.
 func (t kedaTrigger) asksUs() bool {
 	if t.Type != "external" && t.Type != "external-push" {
 		return false
@@ -35,8 +35,8 @@ func (t kedaTrigger) asksUs() bool {
 	return true
 }
 
-// TriggerReads reports whether a trigger of a ScaledObject, of a type and with metadata, reads a
-// decision: from the manager itself, as its external scaler, or by a query.
+// TriggerReads reports whether a trigger of a ScaledObject, of the type kind, reads a decision:
+// from the manager as its external scaler, or by a query.
 func TriggerReads(kind string, metadata map[string]string) (fromManager, byQuery bool) {
 	t := kedaTrigger{Type: kind, Metadata: metadata}
 	for _, text := range metadata {
@@ -45,8 +45,8 @@ func TriggerReads(kind string, metadata map[string]string) (fromManager, byQuery
 	return t.asksUs(), byQuery
 }
 
-// misasks says why a trigger of our external scaler does not learn the decision with the
-// labels own, "" where it does. Without a name it reads that on its target.
+// misasks says why a trigger of our external scaler does not read the decision with the labels own,
+// "" where it does. A trigger without a variant name reads the decision on its target.
 func (t kedaTrigger) misasks(own series) string {
 	if name := t.Metadata[keyVariantName]; name != "" && name != own[labelVariant] {
 		return fmt.Sprintf("its trigger of type %s asks for variant %s", t.Type, name)
@@ -60,8 +60,8 @@ func (t kedaTrigger) misasks(own series) string {
 	return ""
 }
 
-// ScaledObjectTarget returns the kind and the name of the target of a ScaledObject, and
-// false where that is not known.
+// ScaledObjectTarget returns the kind and the name of the target of a ScaledObject, and false where
+// they are unknown.
 func (r *Reader) ScaledObjectTarget(ctx context.Context, namespace, name string) (kind, target string, ok bool) {
 	if has, why := r.hasKEDA(ctx); !has || why != "" {
 		return "", "", false

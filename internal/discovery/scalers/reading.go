@@ -15,27 +15,27 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// decisionMetrics are the metrics by which a decision is learnt, under their
-// names of today and those of older versions.
+// decisionMetrics are the metrics that carry a decision, under their present names and those of
+// older versions.
 var decisionMetrics = []string{metrics.DesiredReplicas, metrics.DesiredRatio, legacyDesiredReplicas, legacyDesiredRatio}
 
-// The names of older versions.
+// The names in older versions.
 const (
 	legacyDesiredReplicas = "inferno_desired_replicas"
 	legacyDesiredRatio    = "inferno_desired_ratio"
 )
 
-// The labels by which a query is matched.
+// The labels by which queries select a decision.
 const (
 	labelVariant = metrics.LabelVariant
 	labelTarget  = metrics.LabelTarget
-	// labelExportedNamespace is what a scrape makes of the label namespace.
+	// labelExportedNamespace is the name that a scrape gives to the label namespace.
 	labelExportedNamespace = "exported_" + metrics.LabelNamespace
 )
 
-// series is the labels of a variant's decision that are the same for every
-// collector. The label namespace is not: a scrape takes it for that of the
-// manager, and names the variant's exported_namespace.
+// series holds the labels of a variant's decision that are the same for every collector. namespace
+// is not one of them: a scrape sets it to the manager's namespace, and renames the variant's to
+// exported_namespace.
 type series map[string]string
 
 // seriesOf returns the labels of the decision on a variant.
@@ -46,8 +46,8 @@ func seriesOf(v scaling.Variant) series {
 	return out
 }
 
-// readsAs returns the one name of a variant by which an annotated scaler asks for a decision, ""
-// where it is not annotated, or asks otherwise.
+// readsAs returns the first variant name that an annotated scaler selects in a metric of a
+// decision, "" for other scalers, and where it selects none.
 func (o scalerObject) readsAs() string {
 	switch {
 	case o.keda != nil && isManaged(o.keda.Annotations):
@@ -70,11 +70,11 @@ func (o scalerObject) readsAs() string {
 	return ""
 }
 
-// asksFor finds the name of a variant that a query selects.
+// asksFor matches the variant name that a query selects.
 var asksFor = regexp.MustCompile(labelVariant + `\s*=\s*"([^"\\]+)"`)
 
-// misreads says why an autoscaler does not learn the decision with the labels own, going by its
-// spec, or returns "". multiplies is true when it reads it by the target type Value.
+// misreads says why an autoscaler does not read the decision with the labels own, by its spec, ""
+// where it does. multiplies is true when it reads the decision by the target type Value.
 func misreads(h *autoscalingv2.HorizontalPodAutoscaler, own series) (why string, multiplies bool) {
 	why = fmt.Sprintf("none of its metrics is %s or %s", decisionMetrics[0], decisionMetrics[1])
 	reads := false
@@ -100,13 +100,13 @@ func misreads(h *autoscalingv2.HorizontalPodAutoscaler, own series) (why string,
 	return why, false
 }
 
-// multiplying says how an HPA reads a number of replicas by the target type Value
+// multiplying describes an HPA that reads a number of replicas by the target type Value
 // (k8s.io/kubernetes, podautoscaler, GetExternalMetricReplicas).
 const multiplying = "it reads " + metrics.DesiredReplicas + " by the target type Value, which an HPA multiplies by its ready pods: 3 wanted of 1 become 3, then 9"
 
-// misreadsMetric says what is wrong with how a metric of a decision is read. A
-// number of replicas is divided by the target, hence an average of 1; a ratio is
-// multiplied with what runs, hence a value of 1.
+// misreadsMetric says what is wrong with the selector or the target of a decision metric, "" for
+// nothing. An HPA divides a number of replicas by the target, hence an averageValue of 1. It
+// multiplies the current replicas by a ratio, hence a value of 1.
 func misreadsMetric(m *autoscalingv2.ExternalMetricSource, own series) string {
 	name, one := m.Metric.Name, *resource.NewQuantity(1, resource.DecimalSI)
 	if !own.selectedBy(m.Metric.Selector) {
@@ -125,7 +125,7 @@ func misreadsMetric(m *autoscalingv2.ExternalMetricSource, own series) string {
 	return fmt.Sprintf("its target for %s is not %s 1", name, kind)
 }
 
-// averagesOf returns the variants whose decision an HPA reads as an average, as far as it names them.
+// averagesOf returns the variants whose decision an HPA reads as an average and selects by name.
 func averagesOf(h *autoscalingv2.HorizontalPodAutoscaler) []string {
 	var out []string
 	for _, m := range h.Spec.Metrics {
@@ -139,18 +139,16 @@ func averagesOf(h *autoscalingv2.HorizontalPodAutoscaler) []string {
 	return out
 }
 
-// The reasons why an autoscaler has not learnt a decision so far. They are not
-// Kubernetes' own: nothing in a cluster says them.
+// The reasons why an autoscaler has not read a decision so far. They are not Kubernetes' own.
 const (
 	reasonNotSynced = "NotSynced"
 	reasonNoValue   = "NoValue"
 	reasonNoHPA     = "NoHorizontalPodAutoscaler"
 )
 
-// unread returns why an autoscaler has not learnt the decision so far, going by its
-// status: its controller has not looked at it yet, or it has a value of another
-// metric and none of this one (of several, it goes on without those that it cannot
-// read).
+// unread returns why an autoscaler has not read the decision so far, by its status: its controller
+// has not handled it yet, or its status has values of other metrics only. An HPA with several
+// metrics ignores those that it cannot read.
 func unread(h *autoscalingv2.HorizontalPodAutoscaler) scaling.Trouble {
 	if len(h.Status.Conditions) == 0 {
 		return scaling.Trouble{Reason: reasonNotSynced, Message: "the controller of HorizontalPodAutoscalers has not looked at it yet"}
@@ -170,20 +168,20 @@ func unread(h *autoscalingv2.HorizontalPodAutoscaler) scaling.Trouble {
 		}
 	}
 	if len(names) == 0 {
-		return scaling.Trouble{} // what it is told to read says so
+		return scaling.Trouble{} // misreads reports it
 	}
 	return scaling.Trouble{Reason: reasonNoValue, Message: fmt.Sprintf("its status has no value of %s, only of other metrics", names[0])}
 }
 
-// selectedBy reports whether a selector, nil for everything, lets the series
-// through. It is judged by the labels of the series alone: a scrape adds others.
+// selectedBy reports whether a selector, nil for everything, selects the series. It checks only the
+// labels of the series, because a scrape adds others.
 func (s series) selectedBy(selector *metav1.LabelSelector) bool {
 	if selector == nil {
 		return true
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
-		return true // the autoscaler itself complains
+		return true // the autoscaler itself reports it
 	}
 	requirements, _ := parsed.Requirements()
 	for _, r := range requirements {

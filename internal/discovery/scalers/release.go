@@ -14,20 +14,20 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// How often an API server is asked which release it is: a cluster is upgraded while
-// this process runs, and one that does not answer soon does.
+// The API server is asked for its release every releaseEvery, because clusters are upgraded while
+// this process runs, and after releaseRetry where it did not answer.
 const (
 	releaseEvery = time.Hour
 	releaseRetry = time.Minute
-	// releaseWithin bounds one question: it is one small request.
+	// releaseWithin limits one request, which is small.
 	releaseWithin = 10 * time.Second
 )
 
 // AskVersion asks an API server for its version.
 type AskVersion func(ctx context.Context) (*version.Info, error)
 
-// Release knows which release of Kubernetes an API server is. A nil Release and one
-// that has no answer yet know nothing. It is safe for concurrent use.
+// Release holds the Kubernetes release of an API server. A nil Release, and one without an answer
+// yet, know nothing. It is safe for concurrent use.
 type Release struct {
 	ask   AskVersion
 	clock clock.Clock
@@ -37,8 +37,8 @@ type Release struct {
 // NewRelease returns a Release that knows nothing before Run.
 func NewRelease(clk clock.Clock, ask AskVersion) *Release { return &Release{ask: ask, clock: clk} }
 
-// Run asks at once, then every hour, until ctx ends, and returns nil. An API server that
-// does not answer is asked again after a minute; what it answered before stays known.
+// Run asks at once, then every hour, until ctx ends, and returns nil. After a failure it asks again
+// in a minute, and keeps the last answer.
 func (r *Release) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		wait := releaseEvery
@@ -75,8 +75,8 @@ func (r *Release) read(ctx context.Context) (scaling.Release, error) {
 	return releaseOf(info)
 }
 
-// releaseOf returns the release whose defaults an API server has: that which it
-// emulates, where it does. Some vendors write a minor version as "36+".
+// releaseOf returns the release whose defaults an API server has: the release that it emulates, if
+// any, else its own. Some vendors write a minor version as "36+".
 func releaseOf(info *version.Info) (scaling.Release, error) {
 	major, minor := info.Major, info.Minor
 	if info.EmulationMajor != "" && info.EmulationMinor != "" {

@@ -22,16 +22,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// searchAgain is how often a cluster without a kind is asked whether it has it by
-// now: each time costs requests to the API server. Until then there are none, and
-// the target of a ScaledObject has no known scaler.
+// searchAgain is how often a cluster without a kind is asked again whether it has it; each time
+// costs requests to the API server. Until then no object of the kind is known.
 const searchAgain = time.Minute
 
-// scaledObjectKind is what KEDA scales by.
+// scaledObjectKind is the kind of KEDA's scalers.
 var scaledObjectKind = schema.GroupVersionKind{Group: "keda.sh", Version: "v1alpha1", Kind: scaling.KindScaledObject}
 
-// Watches is the cache of a manager: what it holds, and whether that is
-// everything there is.
+// Watches is the cache of a manager. Its informers report whether everything is listed.
 type Watches interface {
 	client.Reader
 	// GetInformer returns the informer of a kind and starts it if need be. The
@@ -39,51 +37,51 @@ type Watches interface {
 	GetInformer(ctx context.Context, object client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
 }
 
-// Search remembers that a cluster was found to be without a kind. The zero
-// value has not looked. It is safe for concurrent use.
+// Search remembers that the cluster did not have a kind. The zero value has not searched. It is
+// safe for concurrent use.
 type Search struct {
 	mu   sync.Mutex
-	next time.Time // when to look again
+	next time.Time // when to search again
 }
 
-// due reports whether it is time to look at now.
+// due reports whether to search at now.
 func (k *Search) due(now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return !now.Before(k.next)
 }
 
-// missed notes that there was none at now.
+// missed records that the cluster did not have the kind at now.
 func (k *Search) missed(now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.next = now.Add(searchAgain)
 }
 
-// claim is what an object scales. The API version is not in it: one object has several.
+// claim is the target of an object, without the API version: one object has several.
 type claim struct{ namespace, kind, name string }
 
-// kindDeployment is what a ScaledObject scales that names no kind.
+// kindDeployment is the target kind of a ScaledObject that names none.
 const kindDeployment = "Deployment"
 
-// scalersOf is who scales each target of the namespaces that were read.
+// scalersOf holds the scalers of each target in the namespaces that were read.
 type scalersOf struct {
 	serves  bool   // Reader.ServesMetrics
-	fault   string // why it is not known, "" when it is
+	fault   string // why the scalers are unknown, "" when they are known
 	byClaim map[claim][]scalerObject
-	// averages are the HPAs that read a decision as an average, by the variant that they name.
+	// averages holds the HPAs that read a decision as an average, by the variant that they name.
 	averages map[scaling.VariantKey][]averageReader
 	zero     scaling.HPAZero
 }
 
-// averageReader is an HPA that reads a decision as an average: its name, and what it scales.
+// averageReader is an HPA that reads a decision as an average: its name and its target.
 type averageReader struct {
 	name  string
 	scale claim
 }
 
-// scalerObject is an object that scales: one of the two, or both where KEDA made
-// the HPA for the ScaledObject.
+// scalerObject is a scaler: an HPA, a ScaledObject, or both where KEDA made the HPA for the
+// ScaledObject.
 type scalerObject struct {
 	hpa  *autoscalingv2.HorizontalPodAutoscaler
 	keda *scaledObject
@@ -97,7 +95,7 @@ func (o scalerObject) meta() metav1.ObjectMeta {
 	return o.hpa.ObjectMeta
 }
 
-// older reports whether an object was made before another, ties by name.
+// older reports whether a was created before b, ties by name.
 func older(a, b metav1.ObjectMeta) bool {
 	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
 		return a.Name < b.Name
@@ -105,12 +103,11 @@ func older(a, b metav1.ObjectMeta) bool {
 	return a.CreationTimestamp.Before(&b.CreationTimestamp)
 }
 
-// Reader reads the objects that scale. It is safe for concurrent use.
+// Reader reads scalers. It is safe for concurrent use.
 type Reader struct {
-	// Release is that of the API server, nil where it stays unknown. Set it before the
-	// first use.
+	// Release is that of the API server; with nil it stays unknown. Set it before the first use.
 	Release *Release
-	// ServesMetrics is whether scalers may read decisions from this process, by the External Metrics
+	// ServesMetrics is whether scalers may read decisions from this process by the External Metrics
 	// API. Set it before the first use.
 	ServesMetrics bool
 
@@ -119,11 +116,11 @@ type Reader struct {
 	keda    Search
 }
 
-// New returns a Reader of what w holds. A nil Reader knows nothing.
+// New returns a Reader of the objects in w. A nil Reader knows nothing.
 func New(w Watches, clk clock.PassiveClock) *Reader { return &Reader{watches: w, clock: clk} }
 
-// Of returns who scales the targets of variants, which are sorted by key. It never
-// waits: what an informer has not listed yet, or may not list, is unknown.
+// Of returns the scalers of the targets of variants, which are sorted by key. It never waits:
+// objects that an informer has not listed yet, or has no right to list, are unknown.
 func (r *Reader) Of(ctx context.Context, variants []scaling.Variant) map[scaling.VariantKey]scaling.Scalers {
 	found := r.scalersOf(ctx, variants)
 	out := make(map[scaling.VariantKey]scaling.Scalers, len(variants))
@@ -141,7 +138,7 @@ func (r *Reader) scalersOf(ctx context.Context, variants []scaling.Variant) scal
 	if r == nil || r.watches == nil {
 		return scalersOf{fault: "who scales targets is not read"}
 	}
-	fault, _ := r.unread(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, scaling.KindHPA) // the fault says it
+	fault, _ := r.unread(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, scaling.KindHPA) // the fault contains the error
 	keda, kedaFault := r.hasKEDA(ctx)
 	if fault = cmp.Or(fault, kedaFault); fault != "" {
 		return scalersOf{fault: fault}
@@ -161,7 +158,7 @@ func (r *Reader) scalersOf(ctx context.Context, variants []scaling.Variant) scal
 	return out
 }
 
-// showsZero reports whether an HPA shows that those of the cluster may go to zero.
+// showsZero reports whether an HPA shows that HPAs of the cluster may set zero replicas.
 func (s scalersOf) showsZero() bool {
 	for _, objects := range s.byClaim {
 		if slices.ContainsFunc(objects, func(o scalerObject) bool { return o.hpa != nil && showsZero(o.hpa) }) {
@@ -171,14 +168,14 @@ func (s scalersOf) showsZero() bool {
 	return false
 }
 
-// hasKEDA reports whether the cluster has ScaledObjects, and why they cannot be
-// read where it has.
+// hasKEDA reports whether the cluster has ScaledObjects, and if so why they cannot be read, "" when
+// they can.
 func (r *Reader) hasKEDA(ctx context.Context) (has bool, why string) {
 	return r.has(ctx, &r.keda, scaledObjectKind)
 }
 
-// has reports whether the cluster has a kind, and why its objects cannot be read where it has. It
-// starts to watch them.
+// has reports whether the cluster has a kind, and if so why its objects cannot be read, "" when
+// they can. It starts to watch them.
 func (r *Reader) has(ctx context.Context, search *Search, kind schema.GroupVersionKind) (has bool, why string) {
 	now := r.clock.Now()
 	if !search.due(now) {
@@ -194,8 +191,8 @@ func (r *Reader) has(ctx context.Context, search *Search, kind schema.GroupVersi
 	return true, why
 }
 
-// Optional returns the objects of a namespace of a kind that not every cluster has, none where they
-// cannot be read. It never waits. They must not be modified.
+// Optional returns the objects of a namespace of a kind that not every cluster has; none where they
+// cannot be read. It never waits. The caller must not modify them.
 func (r *Reader) Optional(ctx context.Context, search *Search, kind schema.GroupVersionKind, namespace string) []unstructured.Unstructured {
 	if r == nil || r.watches == nil {
 		return nil
@@ -211,21 +208,22 @@ func (r *Reader) Optional(ctx context.Context, search *Search, kind schema.Group
 	return list.Items
 }
 
-// How long Wait waits, and how often it looks. A manager that may not list them goes on without.
+// listedWithin is how long Wait waits at most, lookEvery how often it checks.
 const listedWithin, lookEvery = 10 * time.Second, 100 * time.Millisecond
 
-// Wait returns once the objects that scale are listed, those of KEDA where the cluster has it, or
-// ten seconds have passed: then they may not be listed, or the API server does not answer.
+// Wait returns once the HorizontalPodAutoscalers are listed, and the ScaledObjects where the
+// cluster has KEDA, or after ten seconds: then the manager has no right to list them, or the API
+// server does not answer.
 func (r *Reader) Wait(ctx context.Context) {
-	_ = wait.PollUntilContextTimeout(ctx, lookEvery, listedWithin, true, func(ctx context.Context) (bool, error) { // without an answer they are as good as none
+	_ = wait.PollUntilContextTimeout(ctx, lookEvery, listedWithin, true, func(ctx context.Context) (bool, error) { // a timeout counts as no scalers
 		why, _ := r.unread(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, scaling.KindHPA)
 		_, keda := r.hasKEDA(ctx)
 		return why == "" && keda == "", nil
 	})
 }
 
-// unread says why the objects of a kind cannot be read now, "" when they can, and
-// the error where there is one. It starts to watch them.
+// unread says why the objects of a kind cannot be read now, "" when they can, and returns the error
+// if there is one. It starts to watch them.
 func (r *Reader) unread(ctx context.Context, object client.Object, kind string) (string, error) {
 	informer, err := r.watches.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 	switch {
@@ -237,7 +235,7 @@ func (r *Reader) unread(ctx context.Context, object client.Object, kind string) 
 	return "", nil
 }
 
-// readNamespace adds who scales targets in a namespace.
+// readNamespace adds the scalers of a namespace.
 func (r *Reader) readNamespace(ctx context.Context, namespace string, keda bool, into scalersOf) error {
 	made := map[string]*scaledObject{} // ScaledObjects by name
 	if keda {
@@ -272,15 +270,15 @@ func (r *Reader) readNamespace(ctx context.Context, namespace string, keda bool,
 			into.averages[key] = append(into.averages[key], averageReader{h.Name, at})
 		}
 	}
-	for _, s := range made { // those that have no HPA
+	for _, s := range made { // those without an HPA
 		at := claim{namespace, cmp.Or(s.Spec.ScaleTargetRef.Kind, kindDeployment), s.Spec.ScaleTargetRef.Name}
 		into.byClaim[at] = append(into.byClaim[at], scalerObject{keda: s})
 	}
 	return nil
 }
 
-// of returns who scales the target of a variant, as far as it is known. taken are the variants
-// that there are: a name of one of them is of no other.
+// of returns the known scalers of the target of a variant. taken holds the existing variants: a
+// scaler that selects the name of another one reads the decision on that one.
 func (s scalersOf) of(v scaling.Variant, taken map[scaling.VariantKey]bool) scaling.Scalers {
 	if s.fault != "" {
 		return scaling.Scalers{Fault: s.fault}
@@ -288,7 +286,7 @@ func (s scalersOf) of(v scaling.Variant, taken map[scaling.VariantKey]bool) scal
 	out := scaling.Scalers{Known: true, Zero: s.zero}
 	at := claim{v.Key.Namespace, v.Target.Kind, v.Target.Name}
 	objects := s.byClaim[at]
-	var oldest metav1.ObjectMeta // of the scalers that read by another name
+	var oldest metav1.ObjectMeta // of the scalers that select another name
 	for _, object := range objects {
 		name := object.readsAs()
 		if name == "" || name == v.Key.Name || taken[scaling.VariantKey{Namespace: v.Key.Namespace, Name: name}] {
@@ -312,8 +310,8 @@ func (s scalersOf) of(v scaling.Variant, taken map[scaling.VariantKey]bool) scal
 	return out
 }
 
-// averageElsewhere names the HPA of another target that reads the decision on a variant as an
-// average, "" for none.
+// averageElsewhere returns the name of an HPA of another target that reads the decision on a
+// variant as an average, "" for none.
 func (s scalersOf) averageElsewhere(variant scaling.VariantKey, at claim) string {
 	for _, r := range s.averages[variant] {
 		if r.scale != at {
@@ -323,9 +321,10 @@ func (s scalersOf) averageElsewhere(variant scaling.VariantKey, at claim) string
 	return ""
 }
 
-// byValue reports whether what all of some scalers read is answered by their ready pods. Of those
-// that multiply and are not answered so it says what is wrong. elsewhere is an HPA of another target
-// that reads the same as an average, "" for none.
+// byValue reports whether this process answers the scalers of a target by their ready pods: it
+// serves metrics, all of them that read the decision multiply it, and no HPA of another target
+// reads it as an average. Otherwise it sets Misread of those that multiply. elsewhere is the name
+// of such an HPA, "" for none.
 func (s scalersOf) byValue(all []scaling.Scaler, elsewhere string) bool {
 	multiply, read := 0, 0
 	for _, by := range all {

@@ -4,20 +4,18 @@
 // A Stock counts accelerators by the type and the group of their nodes:
 //
 //	type    the product label of the vendor on the node, else that of the cloud,
-//	        in short as a variant's; a node without one is not counted
+//	        shortened as a variant's; a node without one is not counted
 //	total   the allocatable accelerators of the nodes that take new pods: Ready,
-//	        neither cordoned nor deleted, and without the taint of a keeper that
-//	        drains them or waits for them
-//	free    on each node: total, minus what its pods take until they are gone,
-//	        minus what pods take that wait for a node and find room there, which
-//	        is promised to them
-//	leaving on each node: what pods hold that terminate, until a minute after the
-//	        time by which they should have ended
+//	        neither cordoned nor deleted, and without a taint that says that the
+//	        node is not initialized yet, or is drained
+//	free    on each node: total, minus those of its pods until they are gone,
+//	        minus those promised to pods that wait and have room there
+//	leaving on each node: those of terminating pods, until a minute after the time
+//	        by which the pods should have ended
 //
-// A taint that reserves nodes does not keep them out of the stock: nodes with
-// accelerators mostly have one, which those who ask for accelerators tolerate.
-// Nodes that are reserved for others are told by the node selector. Only
-// accelerators are counted: a node may still lack memory or CPUs. Devices handed
-// out by resource claims are not seen, and slices of a device under the name of
-// the whole (MIG with one strategy, time slicing) count as whole.
+// Nodes with a taint that reserves them are counted: most nodes with accelerators have
+// one, and pods that request accelerators tolerate it. The option NodeSelector leaves out
+// nodes that are reserved for others. Only accelerators are counted: a node may still lack
+// memory or CPUs. Devices allocated by resource claims are not counted, and slices of a
+// device under the name of the whole (MIG with one strategy, time slicing) count as whole.
 package stock

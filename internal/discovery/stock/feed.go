@@ -13,23 +13,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// The kinds of which a stock is made, in the plural.
+// The kinds that are counted, in the plural.
 const (
 	kindNodes = "nodes"
 	kindPods  = "pods"
 )
 
-// retryAfter is how long after a failure everything is listed again. A refusal
-// does not heal by itself, and a user who mends it should not wait for long.
+// retryAfter is how long after a failure everything is listed again. A user who grants a missing
+// permission should not wait for long.
 const retryAfter = 5 * time.Second
 
-// feedState is what is known of one kind.
+// feedState is the state of the objects of one kind.
 type feedState struct {
 	listed bool
 	failed error // why the last request was refused, nil if it was not
 }
 
-// fault says why the kind is not known, "" when it is.
+// fault says why the kind is unknown, "" when it is known.
 func (f feedState) fault(kind string) string {
 	switch {
 	case f.failed != nil:
@@ -40,8 +40,8 @@ func (f feedState) fault(kind string) string {
 	return ""
 }
 
-// feed brings objects of one kind to the tally as they come and go. It is the
-// store of a reflector in which nothing stays: what is kept is the tally's.
+// feed passes added, changed and deleted objects of one kind to the tally. It is a reflector's
+// store that keeps no objects itself.
 type feed[T client.Object] struct {
 	stock   *Stock
 	state   *feedState // guarded by the stock
@@ -56,7 +56,7 @@ func newFeed[T client.Object](s *Stock, state *feedState, dropAll func(*tally), 
 	return feed[T]{stock: s, state: state, dropAll: dropAll, set: set, drop: drop}
 }
 
-// run lists and watches what a list holds, again after every failure, until ctx
+// run lists and watches the objects of a list, and begins again after every failure, until ctx
 // ends.
 func (f feed[T]) run(ctx context.Context, list client.ObjectList, which client.ListOptions) {
 	source := f.stock.options.Client
@@ -77,8 +77,8 @@ func (f feed[T]) run(ctx context.Context, list client.ObjectList, which client.L
 	var example T
 	reflector := clientcache.NewReflectorWithOptions(clientcache.ToListWatcherWithWatchListSemantics(lw, source), example, f, clientcache.ReflectorOptions{})
 	for ctx.Err() == nil {
-		// Its errors are those of requests, which have been noted, and the end of
-		// what was watched, after which everything is listed again.
+		// Its errors are those of requests, which note has recorded, and the end of a watch, after
+		// which everything is listed again.
 		_ = reflector.ListAndWatchWithContext(ctx)
 		select {
 		case <-ctx.Done():
@@ -87,7 +87,7 @@ func (f feed[T]) run(ctx context.Context, list client.ObjectList, which client.L
 	}
 }
 
-// note remembers how a request ended, and returns its error.
+// note records the result of a request, and returns its error.
 func (f feed[T]) note(ctx context.Context, err error) error {
 	f.stock.mu.Lock()
 	defer f.stock.mu.Unlock()
@@ -97,13 +97,13 @@ func (f feed[T]) note(ctx context.Context, err error) error {
 	return err
 }
 
-// Add takes over a new object.
+// Add counts a new object.
 func (f feed[T]) Add(object any) error { return f.change(object, f.set) }
 
-// Update takes over an object as it is now.
+// Update counts an object in its present state.
 func (f feed[T]) Update(object any) error { return f.change(object, f.set) }
 
-// Delete takes an object out.
+// Delete removes an object.
 func (f feed[T]) Delete(object any) error { return f.change(object, f.drop) }
 
 func (f feed[T]) change(object any, by func(*tally, T)) error {
@@ -117,7 +117,7 @@ func (f feed[T]) change(object any, by func(*tally, T)) error {
 	return nil
 }
 
-// Replace takes over all objects that there are.
+// Replace replaces all objects, and calls Learnt when the stock becomes known by that.
 func (f feed[T]) Replace(objects []any, _ string) error {
 	if f.replace(objects) && f.stock.options.Learnt != nil {
 		f.stock.options.Learnt()
@@ -140,11 +140,11 @@ func (f feed[T]) replace(objects []any) bool {
 	return first && f.stock.nodes.listed && f.stock.pods.listed
 }
 
-// Resync has nothing to do.
+// Resync does nothing.
 func (f feed[T]) Resync() error { return nil }
 
-// Transformer returns what keeps the first list small while it arrives: a pod
-// that takes no accelerators is known by its name alone.
+// Transformer returns a function that keeps the first list small while it arrives: of a pod that
+// takes no accelerators only its identity stays.
 func (f feed[T]) Transformer() clientcache.TransformFunc {
 	return func(object any) (any, error) {
 		p, ok := object.(*corev1.Pod)

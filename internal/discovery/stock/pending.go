@@ -10,29 +10,29 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// pendingPods reserves accelerators for the pods that wait for a node: the scheduler serves
-// them before pods that do not exist yet. Each is placed by best fit among the nodes that it may
-// run on: on the one that is left with the fewest free accelerators. Where none are free, it is
-// placed on those that terminating pods will free. A pod that fits nowhere reserves nothing.
+// pendingPods reserves accelerators for the pods that wait for a node: the scheduler serves them
+// before pods that do not exist yet. It places each by best fit: of the nodes on which it may run,
+// on the one that is left with the fewest free accelerators. Where none has enough free, it counts
+// those that terminating pods will free. A pod that fits nowhere reserves nothing.
 type pendingPods struct {
 	places      []place
 	fitting     map[queue][]int     // indexes of the places for each queue
 	unplaceable map[podRequest]bool // requests that no node can take, now or once pods have terminated
 }
 
-// queue is pods that may run on the same nodes and take of the same vendor.
+// queue identifies pods that may run on the same nodes and take accelerators of the same vendor.
 type queue struct {
 	place  string
 	vendor int
 }
 
-// podRequest is how many accelerators pods of a queue ask for.
+// podRequest is the number of accelerators that a pod of a queue requests.
 type podRequest struct {
 	queue
 	gpus scaling.Accelerators
 }
 
-// placeAll places the oldest pods first, those of one age by name.
+// placeAll places the oldest pods first, pods of the same age by name.
 func (w *pendingPods) placeAll(waiting map[types.NamespacedName]stockPod) {
 	type entry struct {
 		name types.NamespacedName
@@ -54,12 +54,12 @@ func (w *pendingPods) placeAll(waiting map[types.NamespacedName]stockPod) {
 	}
 }
 
-// now and soon are what a place has to give.
+// now and soon return the accelerators that a place can offer.
 func (p *place) now() scaling.Accelerators  { return p.free }
 func (p *place) soon() scaling.Accelerators { return p.free + p.leaving }
 
-// take takes what is looked for off the place that it fits best by what each has,
-// and reports whether there is one.
+// take reserves the requested accelerators on the place that they fit best, and reports whether
+// there is one. has returns how many a place can offer.
 func (w *pendingPods) take(s podRequest, on *where, has func(*place) scaling.Accelerators) bool {
 	best := -1
 	for _, i := range w.placesFor(s.queue, on) {
@@ -73,14 +73,14 @@ func (w *pendingPods) take(s podRequest, on *where, has func(*place) scaling.Acc
 		return false
 	}
 	p := &w.places[best]
-	soon := max(0, s.gpus-p.free) // what it has to wait for
+	soon := max(0, s.gpus-p.free) // accelerators that are not free yet
 	p.free -= s.gpus - soon
 	p.leaving -= soon
 	p.promised += s.gpus
 	return true
 }
 
-// placesFor returns the places for a queue, which may be on the nodes on.
+// placesFor returns the indexes of the places for a queue; on says on which nodes its pods may run.
 func (w *pendingPods) placesFor(q queue, on *where) []int {
 	indexes, ok := w.fitting[q]
 	if !ok {

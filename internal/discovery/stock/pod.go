@@ -10,30 +10,29 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// fieldNodeName is the only field by which a node affinity may select.
+// fieldNodeName is the only field by which a node affinity can select.
 const fieldNodeName = "metadata.name"
 
-// stockPod is what is used of a pod that takes accelerators, or will.
+// stockPod holds the fields that are read of a pod that takes accelerators, or will.
 type stockPod struct {
-	node     string // that it is bound to, or that room is made on for it; "" while it waits
+	node     string // that it is bound to, or for which it is nominated; "" while it waits
 	portions []portion
 	ends     time.Time // by when it should have ended, zero while it does not terminate
 	// Of a pod that waits:
 	created time.Time
-	place   string // key of where it may run; pods with one key may run on the same nodes
+	place   string // key of where; pods with the same key may run on the same nodes
 	where   *where
 }
 
-// where is on which nodes a pod may run, as far as it says so itself.
+// where says on which nodes a pod may run, by its own spec.
 type where struct {
 	selector    map[string]string
 	affinity    *corev1.NodeSelector
 	tolerations []corev1.Toleration
 }
 
-// stockPodOf returns what is used of p, and false if it takes no accelerators: it
-// asks for none, has ended, ends before it began, or waits for a controller
-// other than the scheduler.
+// stockPodOf returns the fields that are read of p, and false if it takes no accelerators: it
+// requests none, has ended, terminates before it has a node, or has scheduling gates.
 func stockPodOf(p *corev1.Pod, of []vendor) (stockPod, bool) {
 	if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return stockPod{}, false
@@ -68,13 +67,13 @@ func whereOf(pod *corev1.PodSpec) *where {
 	return out
 }
 
-// key returns a text that is equal for those that say the same in the same words.
+// key returns a text that is equal for equal node constraints.
 func (w *where) key() string {
 	var terms []corev1.NodeSelectorTerm
 	if w.affinity != nil {
 		terms = w.affinity.NodeSelectorTerms
 	}
-	tolerations := make([][]string, len(w.tolerations)) // without for how long: that is about staying
+	tolerations := make([][]string, len(w.tolerations)) // without the seconds, which do not affect scheduling
 	for i, t := range w.tolerations {
 		tolerations[i] = []string{t.Key, string(t.Operator), t.Value, string(t.Effect)}
 	}
@@ -105,8 +104,8 @@ func (w *where) tolerates(taints []corev1.Taint) bool {
 	return true
 }
 
-// attracted reports whether one of the terms of the affinity holds. A term that
-// says nothing holds for no node.
+// attracted reports whether one of the terms of the affinity holds. An empty term holds for no
+// node.
 func (w *where) attracted(n stockNode) bool {
 	if w.affinity == nil {
 		return true
@@ -120,15 +119,15 @@ func (w *where) attracted(n stockNode) bool {
 	return false
 }
 
-// operators are those of node affinities in the words of label selectors.
+// operators maps the operators of node affinities to those of label selectors.
 var operators = map[corev1.NodeSelectorOperator]selection.Operator{
 	corev1.NodeSelectorOpIn: selection.In, corev1.NodeSelectorOpNotIn: selection.NotIn,
 	corev1.NodeSelectorOpExists: selection.Exists, corev1.NodeSelectorOpDoesNotExist: selection.DoesNotExist,
 	corev1.NodeSelectorOpGt: selection.GreaterThan, corev1.NodeSelectorOpLt: selection.LessThan,
 }
 
-// hold reports whether all requirements hold for the labels. One that cannot be
-// read holds for none, as for the scheduler.
+// hold reports whether the labels meet all requirements. A requirement that cannot be read is never
+// met, as in the scheduler.
 func hold(requirements []corev1.NodeSelectorRequirement, of labels.Set) bool {
 	for _, e := range requirements {
 		r, err := labels.NewRequirement(e.Key, operators[e.Operator], e.Values)

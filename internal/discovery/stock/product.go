@@ -11,13 +11,12 @@ import (
 // vendor: Max_1550.
 const intelProduct = "gpu.intel.com/product"
 
-// families are the words before the name of a product that do not tell products
-// of a vendor apart.
+// families are the words before a product's name that do not distinguish products of a vendor.
 var families = []string{"nvidia", "amd", "tesla", "instinct", "radeon", "pro"}
 
-// ProductAskedFor returns the accelerator type that a pod wants its node to
-// have: by its node selector, else by a required node affinity that leaves only
-// one. It returns "" when the pod leaves it open.
+// ProductAskedFor returns the accelerator type that a pod requires of its node: by its node
+// selector, else by a required node affinity that allows only one. It returns "" when the pod
+// requires none.
 func ProductAskedFor(pod *corev1.PodSpec) string {
 	if pod == nil {
 		return ""
@@ -49,8 +48,7 @@ func productByAffinity(a *corev1.Affinity) string {
 	return names[0]
 }
 
-// productsOf returns the accelerator types that a term of a node affinity
-// allows, nil when it does not say.
+// productsOf returns the accelerator types that a term of a node affinity allows, nil for any.
 func productsOf(term corev1.NodeSelectorTerm) []string {
 	for _, e := range term.MatchExpressions {
 		if e.Operator != corev1.NodeSelectorOpIn || !slices.Contains(productLabels, e.Key) {
@@ -65,8 +63,7 @@ func productsOf(term corev1.NodeSelectorTerm) []string {
 	return nil
 }
 
-// acceleratorBy returns the accelerator type that a value of a product label
-// stands for.
+// acceleratorBy returns the accelerator type for a value of a product label.
 func acceleratorBy(label, product string) string {
 	if label == intelProduct {
 		product = "Intel-" + product
@@ -74,11 +71,10 @@ func acceleratorBy(label, product string) string {
 	return shortName(product)
 }
 
-// shortName returns the accelerator type that a product label stands for, by
-// the rule of the published inventory: the part after the vendor, of Intel the
-// two parts, so that NVIDIA-A100-PCIE-80GB is A100 and Intel-Gaudi-2-96GB is
-// Gaudi-2. Others write the same names with underscores, in lower case, or with a
-// family between: AMD_Instinct_MI300X_OAM is MI300X, nvidia-tesla-t4 is T4.
+// shortName returns the accelerator type for a value of a product label, by the rule of the
+// published inventory: the part after the vendor, for Intel the next two parts. So
+// NVIDIA-A100-PCIE-80GB is A100, and Intel-Gaudi-2-96GB is Gaudi-2. Other labels use underscores,
+// lower case, or a family between: AMD_Instinct_MI300X_OAM is MI300X, nvidia-tesla-t4 is T4.
 func shortName(product string) string {
 	parts := strings.Split(strings.ReplaceAll(product, "_", "-"), "-")
 	if len(parts) > 1 && strings.EqualFold(parts[0], "intel") {

@@ -18,27 +18,25 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Options say what is counted. All fields but the first three have a zero
-// value that works.
+// Options configures a Stock. Client, Clock and Idle are required.
 type Options struct {
 	// Client lists and watches nodes and pods of all namespaces. Its requests must
 	// have no timeout.
 	Client client.WithWatch
 	Clock  clock.Clock
-	// Idle is how long after the last question the watches end, > 0.
+	// Idle returns how long after the last question the watches end, > 0.
 	Idle func() time.Duration
 	// NodeSelector selects the nodes that count, nil for all.
 	NodeSelector labels.Selector
 	// Vendors are domains of further vendors; see withDomains.
 	Vendors []string
-	// Learnt is called when the stock becomes known, if it is not nil. It must not
-	// block.
+	// Learnt is called when the stock becomes known. It must not block. It may be nil.
 	Learnt func()
 }
 
-// Stock counts the accelerators of the cluster. It watches nodes and pods only
-// while it is asked: the first question starts the watches, and they end a
-// while after the last one. It is safe for concurrent use.
+// Stock counts the accelerators of the cluster. It watches nodes and pods only while it is asked:
+// the first question starts the watches, and they end Idle after the last one. It is safe for
+// concurrent use.
 type Stock struct {
 	options Options
 	vendors []vendor
@@ -48,7 +46,7 @@ type Stock struct {
 	tally *tally
 	nodes feedState
 	pods  feedState
-	said  string // what the log was told last
+	said  string // the reason logged last
 }
 
 var _ cycle.Stock = (*Stock)(nil)
@@ -62,14 +60,13 @@ func New(options Options) *Stock {
 	return &Stock{options: options, vendors: of, asked: make(chan struct{}, 1), tally: newTally(of)}
 }
 
-// Inventory returns the accelerators of the nodes that take new pods, minus those
-// that pods take or are about to. It is not known while nodes or pods have not
-// been listed, or cannot be watched; why is logged once, by the logger of ctx. It
-// answers at once.
+// Inventory returns the accelerators of the nodes that take new pods, minus those that pods take or
+// are about to take. It is unknown while nodes or pods have not been listed, or cannot be watched;
+// the logger of ctx gets the reason once. It returns at once.
 func (s *Stock) Inventory(ctx context.Context) scaling.Inventory {
 	select {
 	case s.asked <- struct{}{}:
-	default: // the question is known already
+	default: // a question is pending already
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +84,7 @@ func (s *Stock) Inventory(ctx context.Context) scaling.Inventory {
 	return scaling.Inventory{Known: true, At: now, Groups: groups}
 }
 
-// say logs why something is as it is, unless that was the last thing said.
+// say logs a reason, unless it was the last one logged.
 func (s *Stock) say(ctx context.Context, message, reason string) {
 	if log, err := logr.FromContext(ctx); err == nil && s.said != reason {
 		s.said = reason
@@ -95,7 +92,7 @@ func (s *Stock) say(ctx context.Context, message, reason string) {
 	}
 }
 
-// Run watches while the stock is asked for, until ctx ends. It returns nil.
+// Run watches while Inventory is called, until ctx ends. It returns nil.
 func (s *Stock) Run(ctx context.Context) error {
 	for {
 		select {
@@ -107,7 +104,7 @@ func (s *Stock) Run(ctx context.Context) error {
 	}
 }
 
-// watch watches until the questions end.
+// watch watches until Inventory has not been called for Idle, or ctx ends.
 func (s *Stock) watch(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watches sync.WaitGroup
@@ -141,7 +138,7 @@ func (s *Stock) watch(ctx context.Context) {
 	}
 }
 
-// forget returns to the state before the first question.
+// forget restores the state before the first question.
 func (s *Stock) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

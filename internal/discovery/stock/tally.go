@@ -13,21 +13,20 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// tally counts accelerators while nodes and pods come and go. It keeps nothing of
-// nodes without accelerators and of pods that take none. It is not safe for
-// concurrent use.
+// tally counts accelerators while nodes and pods change. It keeps nothing of nodes without
+// accelerators and of pods that take none. It is not safe for concurrent use.
 type tally struct {
 	vendors []vendor
 	nodes   map[string]stockNode
-	pods    map[types.NamespacedName]stockPod // that have a node
+	pods    map[types.NamespacedName]stockPod // with a node
 	waiting map[types.NamespacedName]stockPod
-	used    map[string][]scaling.Accelerators // by node and vendor, of pods
-	ending  map[types.NamespacedName]stockPod // those of pods that terminate
+	used    map[string][]scaling.Accelerators // by the pods, by node and vendor
+	ending  map[types.NamespacedName]stockPod // the pods that terminate
 }
 
-// endsLate is by how much a pod may overrun the time by which it should have ended
-// before its accelerators no longer count as about to be free: the kubelet kills it then, and
-// takes some seconds. A finalizer, or a node that is lost, may keep it for ever.
+// endsLate is how long after its deadline a terminating pod's accelerators still count as about to
+// be free: the kubelet kills the pod at the deadline, and takes some seconds. A finalizer, or a
+// lost node, may keep the pod for ever.
 const endsLate = time.Minute
 
 func newTally(of []vendor) *tally {
@@ -44,7 +43,7 @@ func (t *tally) dropPods() {
 	t.used, t.ending = map[string][]scaling.Accelerators{}, map[types.NamespacedName]stockPod{}
 }
 
-// setNode takes over a node as it is now.
+// setNode records a node in its present state.
 func (t *tally) setNode(n *corev1.Node) {
 	if kept, ok := stockNodeOf(n, t.vendors); ok {
 		t.nodes[n.Name] = kept
@@ -55,7 +54,7 @@ func (t *tally) setNode(n *corev1.Node) {
 
 func (t *tally) dropNode(n *corev1.Node) { delete(t.nodes, n.Name) }
 
-// setPod takes over a pod as it is now.
+// setPod records a pod in its present state.
 func (t *tally) setPod(p *corev1.Pod) {
 	t.dropPod(p)
 	name := types.NamespacedName{Namespace: p.Namespace, Name: p.Name}
@@ -82,8 +81,8 @@ func (t *tally) dropPod(p *corev1.Pod) {
 	delete(t.waiting, name)
 }
 
-// use adds what a pod takes from its node to what is used by node and vendor, or
-// takes it away again.
+// use adds the accelerators of a pod to those used by node and vendor; with sign -1 it subtracts
+// them.
 func use(by map[string][]scaling.Accelerators, p stockPod, sign, vendors int) {
 	used := by[p.node]
 	if used == nil {
@@ -98,18 +97,17 @@ func use(by map[string][]scaling.Accelerators, p stockPod, sign, vendors int) {
 	}
 }
 
-// place is the accelerators of one vendor on a node that takes pods, and how many are free.
+// place is the accelerators of one vendor on a node that takes new pods.
 type place struct {
 	node *stockNode
 	nodeCapacity
 	free     scaling.Accelerators
-	leaving  scaling.Accelerators // that will be free besides
-	promised scaling.Accelerators // of both, to pods that wait, which is in neither any more
+	leaving  scaling.Accelerators // that will be free once pods have terminated
+	promised scaling.Accelerators // to waiting pods, and taken off free and leaving
 }
 
-// groups returns the stock in groups at now, what waiting pods will take taken off,
-// and how many nodes that take pods have accelerators that nothing names: those are
-// in no group.
+// groups returns the stock in groups at now, minus what is promised to waiting pods. unnamed is the
+// number of places whose product no label names; they are in no group.
 func (t *tally) groups(now time.Time) (groups []scaling.NodeGroup, unnamed int) {
 	places := t.places(now)
 	w := pendingPods{places: places, fitting: map[queue][]int{}, unplaceable: map[podRequest]bool{}}
@@ -118,7 +116,7 @@ func (t *tally) groups(now time.Time) (groups []scaling.NodeGroup, unnamed int) 
 	type key struct{ accelerator, name string }
 	byKey := map[key]*scaling.NodeGroup{}
 	type left struct{ gpus, leaving scaling.Accelerators }
-	nodes := map[key]map[left]int{} // how many by what is free on them
+	nodes := map[key]map[left]int{} // number of nodes by what is left on them
 	for _, p := range places {
 		if p.accelerator == "" {
 			unnamed++
@@ -150,8 +148,7 @@ func (t *tally) groups(now time.Time) (groups []scaling.NodeGroup, unnamed int) 
 	return groups, unnamed
 }
 
-// places returns the accelerators of the nodes that take pods, by the names of the
-// nodes.
+// places returns the accelerators of the nodes that take new pods, sorted by node name.
 func (t *tally) places(now time.Time) []place {
 	ending := map[string][]scaling.Accelerators{} // by node and vendor
 	for _, p := range t.ending {

@@ -8,17 +8,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// vendor is a maker of accelerators, in the words of its device plugins and of
-// its feature discovery.
+// vendor is a maker of accelerators, with the names of its device plugins and of its feature
+// discovery.
 type vendor struct {
-	// resources are the extended resources by which pods ask for its accelerators.
-	// Each unit is one accelerator: slices that a plugin hands out under the same
-	// name cannot be told from whole ones.
+	// resources are the extended resources by which pods request its accelerators. Each unit counts
+	// as one accelerator: slices that a plugin offers under the same name cannot be distinguished
+	// from whole ones.
 	resources []corev1.ResourceName
-	labels    []string // of nodes, that name the product; the first that is there counts
+	labels    []string // of nodes, that name the product; the first that a node has counts
 }
 
-// vendors are those that are known without being told.
+// vendors are the vendors that are known without configuration.
 var vendors = []vendor{
 	{resources: []corev1.ResourceName{"nvidia.com/gpu"}, labels: []string{"nvidia.com/gpu.product"}},
 	{
@@ -31,8 +31,7 @@ var vendors = []vendor{
 	},
 }
 
-// cloudLabels are labels by which cloud providers name the product of whatever
-// vendor a node has.
+// cloudLabels are the labels by which cloud providers name the product of any vendor.
 var cloudLabels = []string{"cloud.google.com/gke-accelerator", "karpenter.k8s.aws/instance-gpu-name"}
 
 // GPUResources are the extended resources by which pods ask for accelerators.
@@ -58,9 +57,8 @@ func labelsOf(of []vendor) []string {
 	return append(out, cloudLabels...)
 }
 
-// withDomains returns the known vendors and those that follow the form of theirs
-// in a domain of their own: the resource <domain>/gpu, the label
-// <domain>/gpu.product. A domain that is known adds nothing.
+// withDomains returns the known vendors, and one for each domain: with the resource <domain>/gpu
+// and the label <domain>/gpu.product. A domain whose resource is known adds nothing.
 func withDomains(domains []string) []vendor {
 	out := slices.Clone(vendors)
 	for _, domain := range domains {
@@ -79,7 +77,7 @@ type nodeCapacity struct {
 	total       scaling.Accelerators // >= 1
 }
 
-// nodeCapacities returns what a node has for pods, by vendor.
+// nodeCapacities returns the allocatable accelerators of a node, by vendor.
 func nodeCapacities(n *corev1.Node, of []vendor) []nodeCapacity {
 	var out []nodeCapacity
 	for i, v := range of {
@@ -92,14 +90,13 @@ func nodeCapacities(n *corev1.Node, of []vendor) []nodeCapacity {
 			out = append(out, nodeCapacity{vendor: i, accelerator: productOf(n, v.labels), total: scaling.Accelerators(total)})
 		}
 	}
-	if len(out) == 1 && out[0].accelerator == "" { // of two vendors it is not known which one a cloud means
+	if len(out) == 1 && out[0].accelerator == "" { // with two vendors it is unknown which one a cloud label means
 		out[0].accelerator = productOf(n, cloudLabels)
 	}
 	return out
 }
 
-// productOf returns the accelerator type that the first of the labels names, ""
-// for none.
+// productOf returns the accelerator type by the first of the labels that the node has, "" for none.
 func productOf(n *corev1.Node, names []string) string {
 	for _, label := range names {
 		if product := n.Labels[label]; product != "" {
@@ -115,7 +112,7 @@ type portion struct {
 	gpus   scaling.Accelerators // >= 1
 }
 
-// portionsOf returns what a pod asks for, nil for no accelerators.
+// portionsOf returns the accelerators that a pod takes, by vendor; nil for none.
 func portionsOf(pod *corev1.PodSpec, of []vendor) []portion {
 	var out []portion
 	for i, v := range of {
@@ -130,10 +127,9 @@ func portionsOf(pod *corev1.PodSpec, of []vendor) []portion {
 	return out
 }
 
-// asked returns how much of a resource a pod takes from its node, by the rule of
-// Kubernetes (KEP-753): containers run together, with those init containers that
-// restart always; each other init container runs before them, with those of the
-// restarting ones that began before it.
+// asked returns how much of a resource a pod takes from its node, by the rule of Kubernetes
+// (KEP-753): containers run together with the init containers that restart always. Each other init
+// container runs before them, together with the restarting ones that began before it.
 func asked(pod *corev1.PodSpec, name corev1.ResourceName) int64 {
 	together, most := int64(0), int64(0)
 	for i := range pod.InitContainers {
@@ -152,9 +148,9 @@ func asked(pod *corev1.PodSpec, name corev1.ResourceName) int64 {
 	return max(most, together)
 }
 
-// Requested returns how much of a resource a container asks for. Extended
-// resources are usually given as a limit alone, which the API server copies to
-// the request of a pod and not to that of a pod template.
+// Requested returns how much of a resource a container requests. Extended resources usually have a
+// limit alone, which the API server copies to the request of a pod and not to that of a pod
+// template.
 func Requested(r corev1.ResourceRequirements, name corev1.ResourceName) int64 {
 	if q, ok := r.Requests[name]; ok {
 		return q.Value()

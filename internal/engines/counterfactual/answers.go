@@ -8,7 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Answers says of the decision for a variant why it is not another one, and what would change it.
+// Answers says why the decision for a variant is not another one, and what would change it.
 type Answers struct {
 	Cycle   scaling.CycleID    `json:"cycle,omitempty"`
 	Variant scaling.VariantKey `json:"variant"`
@@ -17,23 +17,24 @@ type Answers struct {
 	Decisions int     `json:"decisions"`
 	Fewer     Fewer   `json:"fewer"`
 	Others    []Other `json:"others,omitempty"` // the other variants of the model, sorted
-	// WithoutMax is what would be decided now if the variant had no maxReplicas; 0 where that is the same.
+	// WithoutMax is the decision if the variant had no maxReplicas; 0 where that is no more.
 	WithoutMax scaling.Replicas `json:"withoutMax,omitempty"`
 	Grows      Turn             `json:"grows"`
 	Shrinks    Turn             `json:"shrinks"`
 	Late       Late             `json:"late"`
 }
 
-// Change is how the decision for a variant of the model differs on a changed input.
+// Change is the difference that a changed input makes to the decision for one variant.
 type Change struct {
 	Variant scaling.VariantKey `json:"variant"`
-	From    scaling.Replicas   `json:"from"` // decided on the input as it is, or of the fleet at rest
-	// Wanted is what the load calls for, within the bounds; To what is decided, within all limits.
+	From    scaling.Replicas   `json:"from"` // decided on the unchanged input, or of the fleet at rest
+	// Wanted is the number that the load calls for, within the bounds; To is the decided number,
+	// within all limits.
 	Wanted scaling.Replicas `json:"wanted"`
 	To     scaling.Replicas `json:"to"`
 }
 
-// Ask answers all questions about the decision for a variant. It is pure. An error says that the case
+// Ask answers all questions about the decision for a variant. It is pure. It fails where the case
 // has no decision for the variant.
 func Ask(setup cycle.Setup, c cycle.Case, of scaling.VariantKey) (Answers, error) {
 	q, err := newQuestions(setup, c, of)
@@ -50,7 +51,7 @@ func Ask(setup cycle.Setup, c cycle.Case, of scaling.VariantKey) (Answers, error
 	return out, nil
 }
 
-// withoutMax returns what would be decided without maxReplicas, 0 where that is no more.
+// withoutMax returns the decision without maxReplicas, 0 where that is no more.
 func (q questions) withoutMax() scaling.Replicas {
 	if q.decided < q.variant.Bounds.Max {
 		return 0
@@ -71,7 +72,7 @@ type questions struct {
 	verdict  cycle.Verdict
 	decision scaling.Decision
 	decided  scaling.Replicas
-	count    *int // of the decided inputs
+	count    *int // number of decided inputs
 }
 
 func newQuestions(setup cycle.Setup, c cycle.Case, of scaling.VariantKey) (questions, error) {
@@ -96,13 +97,13 @@ func newQuestions(setup cycle.Setup, c cycle.Case, of scaling.VariantKey) (quest
 	return q, nil
 }
 
-// decide decides a changed input.
+// decide decides a changed input, and counts it.
 func (q questions) decide(setup cycle.Setup, c cycle.Case) cycle.Verdict {
 	*q.count++
 	return setup.Decide(c)
 }
 
-// decisionFor returns the decision for a variant.
+// decisionFor returns the decision for a variant, and false where there is none.
 func decisionFor(v cycle.Verdict, of scaling.VariantKey) (scaling.Decision, bool) {
 	i := slices.IndexFunc(v.Plan.Decisions, func(d scaling.Decision) bool { return d.Variant == of })
 	if i < 0 {
@@ -111,7 +112,7 @@ func decisionFor(v cycle.Verdict, of scaling.VariantKey) (scaling.Decision, bool
 	return v.Plan.Decisions[i], true
 }
 
-// targetOf returns the replicas decided of a variant, 0 without a decision.
+// targetOf returns the decided replicas of a variant, 0 without a decision.
 func targetOf(v cycle.Verdict, of scaling.VariantKey) scaling.Replicas {
 	d, ok := decisionFor(v, of)
 	if !ok {
@@ -120,13 +121,14 @@ func targetOf(v cycle.Verdict, of scaling.VariantKey) scaling.Replicas {
 	return d.Target()
 }
 
-// delays are the stages of pace, approval, freeze windows, accelerators and roles.
+// delays returns the stages that delay a decision: pace, approval, freeze windows, accelerators and
+// roles.
 func delays() []scaling.Stage {
 	return []scaling.Stage{scaling.StageStabilize, scaling.StageApproval, scaling.StageSchedule, scaling.StageCapacity, scaling.StageRoles}
 }
 
-// wanted returns the replicas that the load calls for, within the bounds: the number before those that
-// delay, as constrain.Wants counts it.
+// wanted returns the number of replicas that the load calls for, within the bounds: the number
+// before the first stage of delays.
 func wanted(d scaling.Decision) scaling.Replicas {
 	n := d.Current
 	for _, s := range d.Steps {
@@ -138,7 +140,7 @@ func wanted(d scaling.Decision) scaling.Replicas {
 	return n
 }
 
-// changes lists how the decisions of the model differ from those of before.
+// changes returns the decisions of the model that differ from before.
 func (q questions) changes(before map[scaling.VariantKey]scaling.Replicas, after cycle.Verdict) []Change {
 	var out []Change
 	for _, d := range after.Plan.Decisions {
@@ -150,7 +152,7 @@ func (q questions) changes(before map[scaling.VariantKey]scaling.Replicas, after
 	return out
 }
 
-// targets returns the replicas decided of each variant of the model.
+// targets returns the decided replicas of each variant of the model.
 func (q questions) targets() map[scaling.VariantKey]scaling.Replicas {
 	out := map[scaling.VariantKey]scaling.Replicas{}
 	for _, v := range q.snapshot.Variants {

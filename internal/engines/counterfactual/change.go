@@ -35,7 +35,7 @@ func Loaded(setup cycle.Setup, c cycle.Case, of scaling.ModelKey, factor float64
 	})
 }
 
-// shorter returns a latency times the part that what is expected now is of what was, 1 at most.
+// shorter returns r times is/was, at most r; r itself where it is unknown or was is 0.
 func shorter(r scaling.Reading, is, was float64) scaling.Reading {
 	if r.Known() && was > 0 {
 		r.Value *= min(1, is/was)
@@ -43,8 +43,9 @@ func shorter(r scaling.Reading, is, was float64) scaling.Reading {
 	return r
 }
 
-// meanLatencies returns the latency that the profiles expect of the Ready replicas of each part of a model, in
-// the mean over requests; a part of which that is not known has no entry.
+// meanLatencies returns the mean latency over requests that the profiles expect of the Ready
+// replicas of each part of a model. A part without expected requests, or with an overloaded
+// replica, has no entry.
 func meanLatencies(setup cycle.Setup, c cycle.Case, of scaling.ModelKey) map[scaling.Role]scaling.Latency {
 	s, ok := setup.Models[of]
 	if !ok {
@@ -103,7 +104,7 @@ func timesLoad(c cycle.Case, of scaling.ModelKey, factor float64) cycle.Case {
 	})
 }
 
-// set returns a reading of another value, as far as one is known.
+// set returns r with another value, at most scaling.Largest; an unknown reading stays as it is.
 func set(r scaling.Reading, value float64) scaling.Reading {
 	if r.Known() {
 		r.Value = min(scaling.Largest, value)
@@ -111,12 +112,12 @@ func set(r scaling.Reading, value float64) scaling.Reading {
 	return r
 }
 
-// readings are those of a replica that grow with load.
+// readings returns the readings of a replica that grow with load.
 func readings(s *scaling.ReplicaSample) [5]*scaling.Reading {
 	return [5]*scaling.Reading{&s.KVCacheUsage, &s.KVCacheUsageNow, &s.QueueLength, &s.QueueLengthNow, &s.Running}
 }
 
-// overflowed returns a sample in which requests that the KV cache has no room for wait.
+// overflowed returns a sample in which the requests without room in the KV cache wait.
 func overflowed(s scaling.ReplicaSample) scaling.ReplicaSample {
 	running := s.Running.Or(0)
 	for _, one := range []struct{ usage, queue *scaling.Reading }{{&s.KVCacheUsage, &s.QueueLength}, {&s.KVCacheUsageNow, &s.QueueLengthNow}} {
@@ -128,8 +129,8 @@ func overflowed(s scaling.ReplicaSample) scaling.ReplicaSample {
 	return s
 }
 
-// Later returns what a cycle decides from at a later time, when the readings and the replicas are as they
-// are and the plan of this cycle was made.
+// Later returns the input of a cycle that runs later by the given time, after the plan v, with
+// unchanged readings and replicas.
 func Later(c cycle.Case, v cycle.Verdict, by time.Duration) cycle.Case {
 	c.Now, c.History = c.Now.Add(by), v.History
 	c.Snapshots = slices.Clone(c.Snapshots)
@@ -139,7 +140,7 @@ func Later(c cycle.Case, v cycle.Verdict, by time.Duration) cycle.Case {
 	return c
 }
 
-// withSnapshot returns c with another snapshot of a model.
+// withSnapshot returns c with the snapshot of a model changed.
 func withSnapshot(c cycle.Case, of scaling.ModelKey, change func(scaling.Snapshot) scaling.Snapshot) cycle.Case {
 	c.Snapshots = slices.Clone(c.Snapshots)
 	for i, s := range c.Snapshots {
@@ -150,7 +151,7 @@ func withSnapshot(c cycle.Case, of scaling.ModelKey, change func(scaling.Snapsho
 	return c
 }
 
-// withVariants returns c with other variants of a model.
+// withVariants returns c with the variants of a model changed.
 func withVariants(c cycle.Case, of scaling.ModelKey, change func(*scaling.Variant)) cycle.Case {
 	return withSnapshot(c, of, func(s scaling.Snapshot) scaling.Snapshot {
 		s.Variants = slices.Clone(s.Variants)
@@ -161,7 +162,7 @@ func withVariants(c cycle.Case, of scaling.ModelKey, change func(*scaling.Varian
 	})
 }
 
-// withPacing returns c with another pace of a model.
+// withPacing returns c with the pace of a model changed.
 func withPacing(c cycle.Case, of scaling.ModelKey, change func(*constrain.Pacing)) cycle.Case {
 	c.Policies = maps.Clone(c.Policies)
 	if c.Policies == nil {
@@ -183,14 +184,15 @@ func unlimited(setup cycle.Setup, of scaling.ModelKey) cycle.Setup {
 	return setup
 }
 
-// restedFor is how long a fleet at rest has been as it is: longer than a start-up or a removal is
-// waited for, and than what holds after a change, but for a move that saved nothing.
+// restedFor is how long a fleet at rest has been unchanged: longer than any wait for a start-up or
+// a removal, and than any hold after a change, except the hold after a move that saved nothing.
 const restedFor = time.Hour
 
-// AtRest returns c with a fleet of a model that has had so many replicas of each variant for an hour, all
-// Ready, without limits of pace, and with the load of now: that of a variant without replicas is taken over by
-// the others. It is false where no replica of a variant that has some reports what it is
-// loaded with. A variant without an entry has none. One whose target cannot be read stays as it is.
+// AtRest returns c with a fleet of a model that has had the given replicas of each variant for an
+// hour, all Ready, without limits of pace and with the present load: the others take over the load
+// of a variant without replicas. It returns false where a variant has replicas and none of them
+// reports its load. A variant without an entry has no replica. A variant whose target cannot be
+// read stays as it is.
 func AtRest(c cycle.Case, of scaling.ModelKey, replicas map[scaling.VariantKey]scaling.Replicas) (cycle.Case, bool) {
 	known := true
 	since := c.Now.Add(-restedFor)
@@ -235,7 +237,7 @@ func AtRest(c cycle.Case, of scaling.ModelKey, replicas map[scaling.VariantKey]s
 	return out, known
 }
 
-// earlier returns the earlier of two times, zero where the first is zero.
+// earlier returns the earlier of two times; the zero time is the earliest.
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
@@ -243,7 +245,7 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// rested returns what is remembered of a variant that has had n replicas since.
+// rested returns the past of a variant that has had n replicas since the given time.
 func rested(p scaling.Past, v scaling.Variant, n scaling.Replicas, since time.Time) scaling.Past {
 	p.Target, p.Model, p.Desired, p.DecidedAt, p.ProgressAt, p.WholeAt = v.Target, v.Model, n, since, since, since
 	p.Change, p.MoveTo, p.MoveCost, p.Gap, p.Before = 0, 0, 0, 0, 0
@@ -258,8 +260,8 @@ func samplesOf(samples []scaling.ReplicaSample, of scaling.VariantKey) []scaling
 	return slices.DeleteFunc(slices.Clone(samples), func(s scaling.ReplicaSample) bool { return s.Variant != of })
 }
 
-// spread returns the samples of n Ready replicas of a variant that together hold what those of samples
-// hold; false where none of them reports.
+// spread returns the samples of n Ready replicas of a variant, with the sum of the present
+// readings; false where no replica reports.
 func spread(samples []scaling.ReplicaSample, of scaling.VariantKey, n scaling.Replicas) ([]scaling.ReplicaSample, bool) {
 	own := slices.DeleteFunc(samplesOf(samples, of), func(s scaling.ReplicaSample) bool { return !s.Reports() })
 	if len(own) == 0 {
@@ -281,7 +283,7 @@ func spread(samples []scaling.ReplicaSample, of scaling.VariantKey, n scaling.Re
 	return out, true
 }
 
-// sum adds up the readings of samples, in their order of readings.
+// sum returns the sums of the readings of samples, in the order of readings.
 func sum(samples []scaling.ReplicaSample) [5]float64 {
 	var out [5]float64
 	for _, s := range samples {
@@ -292,8 +294,8 @@ func sum(samples []scaling.ReplicaSample) [5]float64 {
 	return out
 }
 
-// taken returns samples that take over in equal parts what displaced replicas hold. The usage of a KV cache
-// of another size is another one.
+// taken returns samples that take over the load of displaced replicas in equal parts. It converts
+// KV cache usage by the sizes of the caches.
 func taken(samples, displaced []scaling.ReplicaSample) []scaling.ReplicaSample {
 	out := make([]scaling.ReplicaSample, 0, len(samples))
 	for _, s := range samples {
@@ -305,7 +307,7 @@ func taken(samples, displaced []scaling.ReplicaSample) []scaling.ReplicaSample {
 			from := readings(&d)
 			for k, one := range readings(&s) {
 				more := from[k].Or(0) / float64(len(samples))
-				if k < 2 { // usage
+				if k < 2 { // KV cache usage
 					more *= size
 				}
 				*one = set(*one, one.Value+more)

@@ -13,50 +13,52 @@ import (
 // Why names what keeps a variant from one replica fewer. The zero value is unknown.
 type Why string
 
-// The ways.
+// The reasons.
 const (
 	WhyUnknown Why = ""
 	WhyNone    Why = "none"  // no replica is decided
-	WhyRule    Why = "rule"  // without Rules fewer would be decided
-	WhyLoad    Why = "load"  // one fewer would be ordered again: Orders, Because
+	WhyRule    Why = "rule"  // without the Rules fewer would be decided
+	WhyLoad    Why = "load"  // one fewer would not carry the load: Orders, Because
 	WhyWaits   Why = "waits" // one fewer would carry the load, and the decision waits: Rules
-	WhyKept    Why = "kept"  // one fewer would carry the load of now if it were spread evenly; the decision is Because
+	WhyKept    Why = "kept"  // one fewer would carry the load, spread evenly: Because is the decision
 )
 
 // Fewer says why a variant does not have one replica fewer than is decided.
 type Fewer struct {
 	Why      Why              `json:"why,omitempty"`
 	Replicas scaling.Replicas `json:"replicas"` // one fewer
-	// Rules are the steps that keep the number: limits of the variant and of pace, or what is waited for.
+	// Rules are the steps that keep the number: limits of the variant and of pace, or what the
+	// decision waits for.
 	Rules []scaling.Step `json:"rules,omitempty"`
-	// Without is what would be decided without the Rules, where they are limits.
+	// Without is the decision without the Rules, where they are limits.
 	Without scaling.Replicas `json:"without,omitempty"`
-	// Orders is what a cycle would order of the fleet at rest with one fewer, and Because why.
+	// Orders is what a cycle would order for the fleet at rest with one fewer, and Because the
+	// reason.
 	Orders  []Change      `json:"orders,omitempty"`
 	Because *scaling.Step `json:"because,omitempty"`
-	// Expected lists what replicas of that fleet are expected to do, sorted by Variant; none where the
-	// engine does not size to objectives.
+	// Expected holds the expected load and latencies of the replicas of that fleet, sorted by
+	// Variant; nil where the engine does not size to objectives.
 	Expected []Expected `json:"expected,omitempty"`
-	// Detail says why nothing is known.
+	// Detail says why the answer is unknown.
 	Detail string `json:"detail,omitempty"`
 }
 
-// Expected is what a replica is expected to do within the fleet at rest with one fewer.
+// Expected is the expected load and latency of a replica in the fleet at rest with one fewer.
 type Expected struct {
 	queueing.Expected
 
-	// TTFTTooLong and ITLTooLong are by how much an objective is missed, in ms; 0 where it is met, where
-	// there is none, and while Overloaded.
+	// TTFTTooLong and ITLTooLong are the excess over the objective, in ms; 0 where the objective is
+	// met, where there is none, and while Overloaded.
 	TTFTTooLong float64 `json:"ttftTooLong,omitempty"`
 	ITLTooLong  float64 `json:"itlTooLong,omitempty"`
-	// Objective is what requests are to meet, and the percentiles for which it counts; 0 is the mean.
+	// The objectives, and the percentiles for which they count; percentile 0 is the mean.
 	TTFTObjective  float64 `json:"ttftObjective,omitempty"` // ms, 0 for none
 	ITLObjective   float64 `json:"itlObjective,omitempty"`  // ms, 0 for none
 	TTFTPercentile float64 `json:"ttftPercentile,omitempty"`
 	ITLPercentile  float64 `json:"itlPercentile,omitempty"`
 }
 
-// fewer says why one replica fewer is not decided.
+// fewer returns why one replica fewer is not decided.
 func (q questions) fewer() Fewer {
 	out := Fewer{Replicas: max(0, q.decided-1)}
 	cause := q.decision.Cause()
@@ -102,12 +104,12 @@ func (q questions) fewer() Fewer {
 	return out
 }
 
-// frozen are the reasons of decisions that do not depend on the load.
+// frozen returns the reasons of decisions that do not depend on the load.
 func frozen() []scaling.Reason {
 	return []scaling.Reason{scaling.ReasonPaused, scaling.ReasonHeld, scaling.ReasonFrozen}
 }
 
-// waits are the reasons of decisions that stay as they are until replicas are Ready, or are seen.
+// waits returns the reasons of decisions that hold until replicas are Ready or readings arrive.
 func waits() []scaling.Reason {
 	return []scaling.Reason{
 		scaling.ReasonInTransition, scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady,
@@ -119,11 +121,12 @@ func waits() []scaling.Reason {
 type limit struct {
 	stage scaling.Stage
 	lift  func(cycle.Case) cycle.Case
-	// step is the step of a limit that the decision kept without naming it.
+	// step returns the step to show where the decision has none of this stage.
 	step func() scaling.Step
 }
 
-// limits lists what may keep the variant from fewer replicas, in the order in which they are lifted.
+// limits returns the limits that may keep the variant from fewer replicas, in the order in which
+// they are lifted.
 func (q questions) limits() []limit {
 	of, pace := q.snapshot.Model, q.from.Policies[q.snapshot.Model]
 	kept := func(stage scaling.Stage, reason scaling.Reason, detail string) func() scaling.Step {
@@ -178,7 +181,7 @@ func FreezeLifted(c cycle.Case, v scaling.VariantKey, of scaling.ModelKey) cycle
 	})
 }
 
-// MinLifted returns c with a variant that may go to zero.
+// MinLifted returns c with a variant without minReplicas.
 func MinLifted(c cycle.Case, v scaling.VariantKey, of scaling.ModelKey) cycle.Case {
 	return withVariants(c, of, func(one *scaling.Variant) {
 		if one.Key == v {
@@ -187,7 +190,7 @@ func MinLifted(c cycle.Case, v scaling.VariantKey, of scaling.ModelKey) cycle.Ca
 	})
 }
 
-// MaxLifted returns c with a variant that has no maximum.
+// MaxLifted returns c with a variant without maxReplicas.
 func MaxLifted(c cycle.Case, v scaling.VariantKey, of scaling.ModelKey) cycle.Case {
 	return withVariants(c, of, func(one *scaling.Variant) {
 		if one.Key == v {
@@ -206,8 +209,9 @@ func RetentionLifted(c cycle.Case, of scaling.ModelKey) cycle.Case {
 	return withPacing(c, of, func(p *constrain.Pacing) { p.Zero = constrain.Zero{} })
 }
 
-// rules returns the limits without which fewer replicas would be decided, and how many: one that does
-// alone, else all that do together.
+// rules returns the limits without which fewer replicas would be decided, and that number: the
+// first that suffices alone; else, where lifting all suffices, those that must be among the lifted
+// ones, or all where none must. It returns no limits where lifting all does not suffice.
 func (q questions) rules() ([]scaling.Step, scaling.Replicas) {
 	together := q.from
 	for _, l := range q.limits() {
@@ -220,7 +224,7 @@ func (q questions) rules() ([]scaling.Step, scaling.Replicas) {
 	if n >= q.decided {
 		return nil, 0
 	}
-	// Of all, those that are needed.
+	// Of all, the limits that must be lifted.
 	var rules []scaling.Step
 	for i, l := range q.limits() {
 		others := q.from
@@ -233,7 +237,7 @@ func (q questions) rules() ([]scaling.Step, scaling.Replicas) {
 			rules = append(rules, q.rule(l))
 		}
 	}
-	if len(rules) == 0 { // any two of them
+	if len(rules) == 0 { // no limit must: several sets of them suffice
 		for _, l := range q.limits() {
 			rules = append(rules, q.rule(l))
 		}
@@ -241,7 +245,7 @@ func (q questions) rules() ([]scaling.Step, scaling.Replicas) {
 	return rules, n
 }
 
-// rule returns the step of a limit in the decision, or one that says what it is.
+// rule returns the step of a limit in the decision, or the step of limit.step.
 func (q questions) rule(l limit) scaling.Step {
 	for _, s := range slices.Backward(q.decision.Steps) {
 		if s.Stage == l.stage && s.To >= s.From {
@@ -251,7 +255,8 @@ func (q questions) rule(l limit) scaling.Step {
 	return l.step()
 }
 
-// expected returns what replicas of a changed fleet are expected to do, beside the objectives.
+// expected returns the expected load and latencies of the replicas of a changed fleet, with the
+// objectives.
 func (q questions) expected(setup cycle.Setup, c cycle.Case) []Expected {
 	settings, roles := setup.Models[q.snapshot.Model], map[scaling.VariantKey]scaling.Role{}
 	for _, v := range q.snapshot.Variants {

@@ -12,7 +12,7 @@ import (
 // Whether an order can be late.
 const (
 	LateUnknown LateKind = ""
-	LateNone    LateKind = "none"    // no replica is ordered that is not Ready; advice orders none
+	LateNone    LateKind = "none"    // all decided replicas are Ready, or the variant is advisory
 	LateAlready LateKind = "already" // it counts as late now
 	LateAt      LateKind = "at"      // it counts as late from At on
 )
@@ -20,24 +20,24 @@ const (
 // LateKind says whether an order can be late. The zero value is unknown.
 type LateKind string
 
-// Late says from when on replicas that are ordered and not Ready count as late: the first cycle from then
-// on names the fault, and plans without them.
+// Late says from when on replicas that are ordered and not Ready count as late: from the first
+// cycle that names the fault, or plans without them.
 type Late struct {
 	Kind LateKind `json:"kind,omitempty"`
-	// Missing are the replicas decided and not Ready.
+	// Missing is the number of replicas that are decided and not Ready.
 	Missing scaling.Replicas `json:"missing,omitempty"`
-	At      time.Time        `json:"at,omitzero"` // to a second
-	// Because is the step with the fault; where Again, that of a variant that is ordered because the late
-	// replicas do not count.
+	At      time.Time        `json:"at,omitzero"` // precise to 1 s
+	// Because is the step with the fault. Where Again, it is the order that a cycle makes because
+	// the late replicas do not count.
 	Because *scaling.Step `json:"because,omitempty"`
 	Again   bool          `json:"again,omitempty"`
 	Detail  string        `json:"detail,omitempty"`
 }
 
-// firstLater is how far apart the times are that are looked at.
+// firstLater is the first later time that is tried. Each further one is half as late again.
 const firstLater = 15 * time.Second
 
-// late looks for the first time at which what is ordered counts as late, if nothing changes until then.
+// late returns the first time at which the order counts as late if nothing changes until then.
 func (q questions) late() Late {
 	r := q.variant.Replicas
 	if !r.Observed {
@@ -81,8 +81,9 @@ func (q questions) late() Late {
 	return out
 }
 
-// lateStep returns the step of a plan that says that replicas of the variant are late, nil for none: one
-// with a fault, or an order that is not made if those replicas were ordered just now.
+// lateStep returns the step of a plan that treats replicas of the variant as late, nil for none: a
+// step with a fault; or, with again, an order that the plan would not hold if those replicas had
+// just been ordered.
 func (q questions) lateStep(c cycle.Case, v cycle.Verdict) (step *scaling.Step, again bool) {
 	d, _ := decisionFor(v, q.variant.Key)
 	for _, s := range d.Steps {
@@ -100,14 +101,15 @@ func (q questions) lateStep(c cycle.Case, v cycle.Verdict) (step *scaling.Step, 
 	return nil, false
 }
 
-// fault reports whether a step names replicas that are late.
+// fault reports whether the reason of a step is that replicas are late.
 func fault(s scaling.Step) bool {
 	return slices.Contains([]scaling.Reason{
 		scaling.ReasonTargetNotMoving, scaling.ReasonPodsUnschedulable, scaling.ReasonPodsNotReady, scaling.ReasonOrderCancelled,
 	}, s.Reason)
 }
 
-// JustOrdered returns c as if what is missing of a variant had been ordered, or lost, just now.
+// JustOrdered returns c as if the missing replicas of a variant had been ordered, or lost, just
+// now.
 func JustOrdered(c cycle.Case, of scaling.VariantKey) cycle.Case {
 	p, ok := c.History[of]
 	if !ok {

@@ -9,37 +9,38 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Beside says what another variant is beside the one that is asked about. The zero value is unknown.
+// Beside says how another variant compares with the one asked about. The zero value is unknown.
 type Beside string
 
-// The ways.
+// The comparisons.
 const (
 	BesideUnknown  Beside = ""
 	BesideUnneeded Beside = "unneeded" // one replica fewer would carry the load without it
-	BesideCannot   Beside = "cannot"   // it cannot take the load of one replica: Because
+	BesideCannot   Beside = "cannot"   // it cannot take the load of one replica: Because or Detail
 	BesideDearer   Beside = "dearer"   // its replicas would cost more
 	BesideSame     Beside = "same"     // they would cost the same
-	BesideCheaper  Beside = "cheaper"  // they would cost less, and the model does not move to them: Because, Moves
+	BesideCheaper  Beside = "cheaper"  // they would cost less, but the model does not move to them: Because, Moves
 )
 
-// Other says why another variant of the model does not serve in the place of one replica of the variant.
+// Other says why another variant of the model does not replace one replica of the variant.
 type Other struct {
 	Variant scaling.VariantKey `json:"variant"`
 	Beside  Beside             `json:"beside,omitempty"`
-	// Replicas are those that it would take in the place of one, Cost what that changes per hour, in units
-	// of cost.
+	// Replicas is the number that it would take to replace one replica, Cost the change of cost
+	// that this makes, in units per hour.
 	Replicas scaling.Replicas `json:"replicas,omitempty"`
 	Cost     float64          `json:"cost,omitempty"`
-	// Because is the step that keeps the variant from growing. Of a cheaper one it is what is decided of it
-	// now where Moves, else of the fleet at rest.
+	// Because is the step that keeps the other variant from growing. For a cheaper one, it is the
+	// present decision about it where Moves, else that in the fleet at rest.
 	Because *scaling.Step `json:"because,omitempty"`
-	// Moves says that the fleet would grow the cheaper variant if it had been at rest for an hour.
+	// Moves says that the fleet would grow the cheaper variant after an hour at rest.
 	Moves bool `json:"moves,omitempty"`
-	// Detail says in words what is out of reach, or why nothing is known.
+	// Detail names the objective that is out of reach, or says why the answer is unknown.
 	Detail string `json:"detail,omitempty"`
 }
 
-// others says of each other variant of the model why it does not serve instead.
+// others returns, for each other variant of the same part, why it does not serve instead; nil where
+// no replica is decided.
 func (q questions) others() []Other {
 	if q.decided == 0 {
 		return nil
@@ -53,7 +54,7 @@ func (q questions) others() []Other {
 	return out
 }
 
-// other asks what an engine orders of v where the variant has one replica fewer and no other may grow.
+// other decides the fleet at rest in which the variant has one replica fewer and only v may grow.
 func (q questions) other(v scaling.Variant) Other {
 	out := Other{Variant: v.Key}
 	if !q.variant.Replicas.Observed {
@@ -67,7 +68,7 @@ func (q questions) other(v scaling.Variant) Other {
 	}
 	from := targetOf(q.verdict, v.Key)
 	free := MaxLifted(fleet, v.Key, q.snapshot.Model)
-	// 1. What it would take, whatever there is of it.
+	// 1. The replicas that it would take, without a limit.
 	needs := q.decide(unlimited(q.setup, q.snapshot.Model), free)
 	need, ok := decisionFor(needs, v.Key)
 	switch {
@@ -83,7 +84,7 @@ func (q questions) other(v scaling.Variant) Other {
 	}
 	out.Replicas = need.Target() - from
 	out.Cost = v.CostPerHour(out.Replicas) - q.variant.Cost
-	// 2. What it may have.
+	// 2. The replicas that it may have.
 	if may, _ := decisionFor(q.decide(q.setup, fleet), v.Key); may.Target() < need.Target() {
 		out.Beside, out.Because = BesideCannot, q.missing(may, v)
 		return out
@@ -100,8 +101,8 @@ func (q questions) other(v scaling.Variant) Other {
 	return out
 }
 
-// moves returns what the decision says of a variant, and whether the fleet at rest would grow it, which
-// the decision waits for then; else what the fleet at rest says of it.
+// moves returns the present step of a variant and true where the fleet at rest would grow it: the
+// decision waits for that. Else it returns the step of the fleet at rest.
 func (q questions) moves(to scaling.VariantKey) (*scaling.Step, bool) {
 	rest, _ := AtRest(q.from, q.snapshot.Model, q.targets())
 	d, _ := decisionFor(q.decide(q.setup, rest), to)
@@ -112,8 +113,8 @@ func (q questions) moves(to scaling.VariantKey) (*scaling.Step, bool) {
 	return new(d.Cause()), false
 }
 
-// OnlyGrows returns c with the fleet of a model at rest, in which one variant has one replica fewer and
-// only another one may grow; see AtRest.
+// OnlyGrows returns c with the fleet of a model at rest, in which one variant has one replica fewer
+// and only one other may grow; false as for AtRest.
 func OnlyGrows(c cycle.Case, of scaling.ModelKey, targets map[scaling.VariantKey]scaling.Replicas, fewer, grows scaling.VariantKey) (cycle.Case, bool) {
 	replicas := maps.Clone(targets)
 	replicas[fewer]--
@@ -126,10 +127,10 @@ func OnlyGrows(c cycle.Case, of scaling.ModelKey, targets map[scaling.VariantKey
 	}), known
 }
 
-// part returns what is decided on together with a variant of the model.
+// part returns the part of the model that a variant belongs to.
 func (q questions) part(v scaling.Variant) scaling.Part { return v.PartOf(q.snapshot.Variants) }
 
-// lacks reports whether the load of a part calls for more replicas than it gets.
+// lacks reports whether a part needs to grow and no variant of it can.
 func lacks(v cycle.Verdict, of scaling.Part) bool {
 	for _, d := range v.Plan.Decisions {
 		if d.Part() != of {
@@ -144,7 +145,7 @@ func lacks(v cycle.Verdict, of scaling.Part) bool {
 	return false
 }
 
-// infeasible says which objective is out of reach of a variant, "" for none.
+// infeasible names the objective that a variant cannot reach, "" for none.
 func infeasible(v cycle.Verdict, of scaling.VariantKey) string {
 	for _, a := range v.Analyses {
 		for _, i := range a.Infeasible {
@@ -156,7 +157,7 @@ func infeasible(v cycle.Verdict, of scaling.VariantKey) string {
 	return ""
 }
 
-// missing returns the step that keeps a variant from what is needed of it.
+// missing returns the step that keeps a variant from the replicas that it would take.
 func (q questions) missing(d scaling.Decision, v scaling.Variant) *scaling.Step {
 	if bound, ok := explain.Bound(d); ok {
 		return &bound

@@ -16,8 +16,8 @@ type Block struct {
 	Answer   []string
 }
 
-// Report tells the answers to a person, below those of explain.Report: why not fewer, why not the other
-// variants, and what would change the decision.
+// Report returns the answers as text to follow that of explain.Report: why not fewer, why not the
+// other variants, and what would change the decision.
 func Report(a Answers, now time.Time) string {
 	var b strings.Builder
 	for _, block := range Blocks(a, now) {
@@ -58,7 +58,7 @@ func Blocks(a Answers, now time.Time) []Block {
 	return out
 }
 
-// lines say why one replica fewer is not decided.
+// lines returns why one replica fewer is not decided.
 func (f Fewer) lines() []string {
 	n := f.Replicas.Text()
 	switch f.Why {
@@ -83,7 +83,7 @@ func (f Fewer) lines() []string {
 	return append(out, fmt.Sprintf("of %s a cycle would order %s: %s, %s", n, strings.Join(orders, ", "), f.Because.Reason, need(f.Because.Detail)))
 }
 
-// expected says what is expected of the fleet with one fewer, a line for each variant.
+// expected describes the fleet with one replica fewer, in one line for each variant.
 func (f Fewer) expected() []string {
 	out := make([]string, 0, len(f.Expected))
 	for _, e := range f.Expected {
@@ -108,7 +108,7 @@ func (f Fewer) expected() []string {
 	return out
 }
 
-// latency says what is expected of one objective.
+// latency compares an expected latency with its objective.
 func latency(name string, expected, wanted, late, percentile float64) string {
 	at := "in the mean"
 	if percentile > 0 {
@@ -129,7 +129,7 @@ func steps(all []scaling.Step) []string {
 	return out
 }
 
-// because says a step behind a colon, "" for none.
+// because returns the reason and the detail of a step after a colon, "" for nil.
 func because(s *scaling.Step) string {
 	if s == nil {
 		return ""
@@ -137,7 +137,7 @@ func because(s *scaling.Step) string {
 	return fmt.Sprintf(": %s, %s", s.Reason, holds(s.Detail))
 }
 
-// need returns a detail without the replicas that are ordered for it.
+// need returns a detail without its description of the ordered replicas.
 func need(detail string) string {
 	for _, begins := range []string{"; not all of it can be carried", "; the cheapest replicas that carry it"} {
 		detail, _, _ = strings.Cut(detail, begins)
@@ -145,7 +145,7 @@ func need(detail string) string {
 	return detail
 }
 
-// why says what a cycle says of replicas that are late: the fault alone, or that it orders again.
+// why returns the consequence of late replicas: the fault, or that a cycle orders others.
 func (l Late) why() string {
 	if l.Again {
 		return ": a cycle orders again, without them"
@@ -154,7 +154,8 @@ func (l Late) why() string {
 	return fmt.Sprintf(": %s, %s", l.Because.Reason, detail)
 }
 
-// holds returns the part of a detail that says what holds, where it has one, else all of it.
+// holds returns the part of a detail that says what holds the decision; all of it where it has no
+// such part.
 func holds(detail string) string {
 	for _, begins := range []string{"; not reduced: ", "; not all of it can be carried", "; fewer replicas would be filled"} {
 		if i := strings.LastIndex(detail, begins); i >= 0 {
@@ -164,7 +165,7 @@ func holds(detail string) string {
 	return detail
 }
 
-// rate writes a rate that was found, with the digits of Precision.
+// rate formats a rate with the digits of Precision.
 func rate(x float64) string {
 	if x >= 10_000 {
 		return fmt.Sprintf("%.0f", x)
@@ -172,7 +173,7 @@ func rate(x float64) string {
 	return fmt.Sprintf("%.4g", x)
 }
 
-// number writes a rate or a latency with three digits, and whole numbers in full.
+// number formats a rate or a latency with three digits, from 1000 on in full.
 func number(x float64) string {
 	if x >= 1000 {
 		return fmt.Sprintf("%.0f", x)
@@ -180,7 +181,7 @@ func number(x float64) string {
 	return fmt.Sprintf("%.3g", x)
 }
 
-// line says why another variant does not serve in the place of one replica.
+// line returns why another variant does not replace one replica of the variant named instead.
 func (o Other) line(instead string) string {
 	switch o.Beside {
 	case BesideUnneeded:
@@ -206,7 +207,7 @@ func (o Other) line(instead string) string {
 	return "not known: " + o.Detail
 }
 
-// line says at which rate the number changes.
+// line returns the rate at which the number changes.
 func (t Turn) line(a Answers, than, way string) string {
 	than = fmt.Sprintf("%s %d", than, a.Decided)
 	switch t.Kind {
@@ -242,7 +243,7 @@ func (t Turn) line(a Answers, than, way string) string {
 	return text
 }
 
-// others says which other variants change first.
+// others names the variants that change first.
 func (t Turn) others(a Answers) string {
 	var out []string
 	for _, c := range t.Changes {
@@ -253,7 +254,7 @@ func (t Turn) others(a Answers) string {
 	return fmt.Sprintf("before that, at %s requests/s, %s", rate(t.Rate), strings.Join(out, ", "))
 }
 
-// line says when what is ordered counts as late.
+// line returns when the order counts as late.
 func (l Late) line(now time.Time) string {
 	switch l.Kind {
 	case LateNone:

@@ -9,48 +9,51 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Precision is how close the rate of a Turn is to one at which the number does not change, as a part of it.
+// Precision is the largest distance between Rate and Last of a Turn that was found, relative to the
+// lower one.
 const Precision = 0.001
 
 // Whether a Turn was found.
 const (
-	TurnUnknown TurnKind = ""        // it is not known what arrives, or nothing does
+	TurnUnknown TurnKind = ""        // the arrival rate is unknown or 0
 	TurnFound   TurnKind = "found"   // at Rate
-	TurnAlready TurnKind = "already" // the present load calls for it, and Held keeps it
-	TurnNone    TurnKind = "none"    // not at any rate up to, or down to, Last
+	TurnAlready TurnKind = "already" // the present load calls for it, and Held prevents it
+	TurnNone    TurnKind = "none"    // at no rate up to, or down to, Last
 )
 
 // TurnKind says whether a Turn was found. The zero value is unknown.
 type TurnKind string
 
-// Turn is the arrival rate nearest to the present one at which the load calls for more replicas of a
-// variant than are decided, or for fewer: the first cycle that finds that load decides so, or names what
-// holds it.
+// Turn is the arrival rate nearest to the present one at which the load calls for more, or fewer,
+// replicas of a variant than are decided. The first cycle under that load decides so, or names what
+// holds the decision.
 type Turn struct {
 	Kind TurnKind `json:"kind,omitempty"`
-	Now  float64  `json:"now"` // requests/s that arrive
-	// Rate is the arrival rate in requests/s, Factor how many times Now it is.
+	Now  float64  `json:"now"` // present arrival rate, requests/s
+	// Rate is the arrival rate in requests/s, Factor the ratio of it to Now.
 	Rate   float64 `json:"rate,omitempty"`
 	Factor float64 `json:"factor,omitempty"`
-	// Last is the nearest rate that was decided and does not change the number: within Precision of Rate
-	// where the Turn was found, else the farthest that was looked at; 0 where a bound of the variant holds.
+	// Last is the nearest decided rate that does not change the number: within Precision of Rate
+	// where the Turn was found, else the farthest that was tried; 0 where a bound of the variant
+	// holds.
 	Last float64 `json:"last,omitempty"`
-	// Changes are those of all variants of the model at Rate.
+	// Changes are the changes of all variants of the model at Rate.
 	Changes []Change `json:"changes,omitempty"`
-	// Held is the step that keeps the decision from what the load calls for at Rate, nil where none does;
-	// where no Turn was found, what the decision at Last says.
+	// Held is the step that keeps the decision from what the load calls for at Rate, nil for none;
+	// where no Turn was found, the step of the decision at Last.
 	Held *scaling.Step `json:"held,omitempty"`
-	// Until is what the decision at Last waits for, nil where it waits for nothing.
+	// Until is the step of the decision at Last where that waits for replicas or readings, else
+	// nil.
 	Until *scaling.Step `json:"until,omitempty"`
 	// ReversedAt is a rate beyond Rate at which the number does not change, 0 where none was found.
 	ReversedAt float64 `json:"reversedAt,omitempty"`
-	// Other is the first rate at which another variant of the model changes, where that is nearer.
+	// Other is the Turn of the other variants of the model, where that is nearer.
 	Other *Turn `json:"other,omitempty"`
-	// Detail says why nothing is known.
+	// Detail says why the rate is unknown.
 	Detail string `json:"detail,omitempty"`
 }
 
-// direction is which way the load changes.
+// direction is the direction in which the load changes.
 type direction bool
 
 const (
@@ -58,7 +61,7 @@ const (
 	down direction = false
 )
 
-// grid lists the factors that are looked at, from the present load on.
+// grid returns the factors that are tried, from the present load on.
 func grid(d direction) []float64 {
 	out := []float64{
 		1.005, 1.01, 1.02, 1.035, 1.05, 1.075, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5, 1.65, 1.8, 2, 2.25, 2.5, 3, 3.5, 4, 5, 6, 8, 12, 20, 45, 100,
@@ -71,13 +74,13 @@ func grid(d direction) []float64 {
 	return out
 }
 
-// point is one decided load.
+// point is a load with its decision.
 type point struct {
 	factor  float64
 	verdict cycle.Verdict
 }
 
-// turn looks for the rate nearest to the present one at which the load calls for another number.
+// turn returns the rate nearest to the present one at which the load calls for another number.
 func (q questions) turn(d direction) Turn {
 	rate := q.snapshot.Load.ArrivalRate
 	out := Turn{Now: rate.Or(0)}
@@ -127,7 +130,8 @@ func (q questions) turn(d direction) Turn {
 	return out
 }
 
-// bound returns the bound of the variant that no load takes the decision beyond, nil for none.
+// bound returns the bound of the variant that the decision has reached, nil for none: no load takes
+// it further.
 func (q questions) bound(d direction) *scaling.Step {
 	b, step := q.variant.Bounds, scaling.Step{Stage: scaling.StageBounds, From: q.decided, To: q.decided}
 	switch {
@@ -141,7 +145,7 @@ func (q questions) bound(d direction) *scaling.Step {
 	return &step
 }
 
-// nearer reports whether a factor is reached before another.
+// nearer reports whether factor a is reached before b.
 func nearer(a, b float64, d direction) bool {
 	if d == up {
 		return a < b
@@ -149,7 +153,7 @@ func nearer(a, b float64, d direction) bool {
 	return a > b
 }
 
-// passes reports whether the load calls for more, or for fewer, replicas of a variant than are decided.
+// passes reports whether the load calls for more, or fewer, replicas of a variant than are decided.
 func (q questions) passes(v cycle.Verdict, of scaling.VariantKey, d direction) bool {
 	decision, ok := decisionFor(v, of)
 	if !ok {
@@ -162,12 +166,12 @@ func (q questions) passes(v cycle.Verdict, of scaling.VariantKey, d direction) b
 	return n < decided
 }
 
-// at decides the load times a factor.
+// at decides with the load times a factor.
 func (q questions) at(factor float64) point {
 	return point{factor, q.decide(q.setup, Loaded(q.setup, q.from, q.snapshot.Model, factor))}
 }
 
-// found narrows a change down between a load at which it is not and one at which it is.
+// found bisects between a load without a change and one with it.
 func (q questions) found(not, is point, changed func(cycle.Verdict) bool, now float64) Turn {
 	apart := func() float64 { return max(not.factor, is.factor)/min(not.factor, is.factor) - 1 }
 	for apart() > Precision {
@@ -189,7 +193,7 @@ func (q questions) found(not, is point, changed func(cycle.Verdict) bool, now fl
 	return out
 }
 
-// reversed returns a factor beyond the found one at which the number does not change, 0 for none.
+// reversed returns a factor beyond found at which the number does not change, 0 for none.
 func (q questions) reversed(found float64, changed func(cycle.Verdict) bool, d direction) float64 {
 	for _, beyond := range []float64{1.01, 1.05, 1.2, 1.5, 2, 4} {
 		if d == down {
@@ -202,8 +206,8 @@ func (q questions) reversed(found float64, changed func(cycle.Verdict) bool, d d
 	return 0
 }
 
-// held returns the step that keeps a decision from what the load calls for: that of a stage that delays,
-// else what binds it, else its cause.
+// held returns the step that keeps a decision from what the load calls for: the last change by a
+// stage of delays, else the step that binds it, else its cause; nil for a decision without steps.
 func held(d scaling.Decision) *scaling.Step {
 	for _, s := range slices.Backward(d.Steps) {
 		if slices.Contains(delays(), s.Stage) && s.From != s.To {

@@ -25,9 +25,8 @@ type Cycle struct {
 	Collector Collector
 	Recorder  Recorder
 	Actuator  Actuator
-	// Policy returns the settings by which a model is decided. The cycle calls it once for
-	// each model. Nil decides all models by the documented settings, without a limit of
-	// pace.
+	// Policy returns the settings of a model. The cycle calls it once for each model. Nil decides
+	// all models by the documented settings, without a limit of pace.
 	Policy func(scaling.ModelKey) ModelSettings
 	// Stock reads the inventory. The cycle calls it only while a model is limited. Nil
 	// means that the inventory is unknown.
@@ -93,7 +92,8 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 	return nil
 }
 
-// setup resolves the settings of each model: its engine, and the pace of its policy.
+// setup returns the settings of each model, the quotas and, where a model is limited, the
+// inventory; and the pace of each model.
 func (c *Cycle) setup(ctx context.Context, fleet scaling.Fleet, snapshots []scaling.Snapshot) (Setup, map[scaling.ModelKey]constrain.Pacing) {
 	var setup Setup
 	if c.Quotas != nil {
@@ -144,13 +144,13 @@ func report(log logr.Logger, before scaling.History, r scaling.Record) {
 	log.V(1).Info("cycle done", "duration", r.Duration.String(), "variants", len(r.Fleet.Variants))
 }
 
-// reportFaults logs when the metrics source of a model begins to fail, fails for another
-// reason, or answers again. Without these lines a silent log would look healthy. One line
-// names all models with the same change.
+// reportFaults logs when the metrics source of a model begins to fail, fails for another reason, or
+// answers again; otherwise a silent log would look healthy. One line names all models with the same
+// new fault.
 func (c *Cycle) reportFaults(log logr.Logger, snapshots []scaling.Snapshot) {
 	faults := make(map[scaling.ModelKey]string, len(snapshots))
-	changed := map[string][]scaling.ModelKey{} // by the present fault
-	var order []string                         // of the faults, as they are found
+	changed := map[string][]scaling.ModelKey{} // by present fault
+	var order []string                         // of the faults, as found
 	for _, s := range snapshots {
 		faults[s.Model] = s.Fault
 		if s.Fault == c.faults[s.Model] {

@@ -26,11 +26,12 @@ type Case struct {
 
 // Verdict is the outcome of a cycle: the plan and what the next cycle remembers.
 type Verdict struct {
-	Analyses []scaling.Analysis // sorted by model; for each model the foremost one
+	Analyses []scaling.Analysis // sorted by Part; for each part all of them, the foremost first
 	Plan     scaling.Plan
 	History  scaling.History // of the variants in the case, after the plan
-	// Gap is the gap that optimizer.Share returns: how far the cost of shared decisions may
-	// be from the least cost, a ratio. NotApplicable where nothing had to be shared.
+	// Gap is the gap that optimizer.Share returns: the largest excess of the cost of shared
+	// decisions over the least possible cost, a ratio. NotApplicable where nothing had to be
+	// shared.
 	Gap scaling.Reading
 }
 
@@ -50,39 +51,39 @@ type Setup struct {
 // takes what earlier steps return, so the compiler holds their order. It is pure, and equal
 // cases give equal verdicts whatever the order of their slices.
 func (e Setup) Decide(c Case) Verdict {
-	// 1. Bring what is remembered up to what the snapshots show now.
+	// 1. Update the history to now by the snapshots.
 	seen := observe(c)
 
 	// 2. Decide about each model as if it were alone.
 	alone := e.each(seen)
 
-	// 3. Share accelerators out among the limited models that want the same ones.
+	// 3. Share accelerators among the limited models that compete for them.
 	wanted := e.share(seen, alone)
 
 	// 4. Constrain the plan: zero, bounds, pace, accelerators.
 	granted := e.constrain(seen, alone, wanted)
 
-	// 5. Let no advice take accelerators from decisions that are carried out.
+	// 5. Keep advice from taking accelerators from decisions that are carried out.
 	granted = e.withoutAdvice(seen, alone, granted)
 
-	// 6. Remember what the next cycle decides by.
+	// 6. Return the history for the next cycle.
 	return Verdict{Analyses: alone.analyses(seen), Plan: granted.plan, Gap: wanted.gap, History: remember(seen, alone, granted)}
 }
 
-// look is what a cycle sees, and what it remembers.
+// look holds the inputs of a cycle with the history updated to now.
 type look struct {
 	at        time.Time
 	cycle     scaling.CycleID
 	snapshots []scaling.Snapshot // sorted by model
-	parts     []scaling.Snapshot // what is decided on at once, of the snapshots; sorted by Part
+	parts     []scaling.Snapshot // of the snapshots, each decided as one; sorted by Part
 	variants  map[scaling.VariantKey]scaling.Variant
-	past      scaling.History                    // of the variants, as it is now
+	past      scaling.History                    // of the variants, updated to now
 	memory    map[scaling.Part]scaling.ModelPast // likewise
 	activity  map[scaling.ModelKey]scaling.Activity
 	policies  map[scaling.ModelKey]constrain.Pacing
 }
 
-// observe returns the snapshots and their variants with the history updated to now by them. It
+// observe returns the snapshots and their variants, and the history updated to now by them. It
 // leaves out the history of a scale target that has since been replaced.
 func observe(c Case) look {
 	seen := look{
@@ -115,7 +116,7 @@ func observe(c Case) look {
 	return seen
 }
 
-// frozen yields the snapshots with those variants Paused that a freeze window lets not change, so
+// frozen yields the snapshots. It sets Paused for variants that a freeze window lets not change, so
 // that no stage counts on a change of them.
 func frozen(snapshots []scaling.Snapshot) iter.Seq[scaling.Snapshot] {
 	return func(yield func(scaling.Snapshot) bool) {
@@ -134,10 +135,10 @@ func frozen(snapshots []scaling.Snapshot) iter.Seq[scaling.Snapshot] {
 	}
 }
 
-// choices are the decisions about each part as if it were alone.
+// choices holds the decisions about each part as if it were alone.
 type choices struct {
 	outcomes map[scaling.Part]model.Outcome
-	called   map[scaling.VariantKey]time.Time // since when each variant is called; see scalefromzero.Outcome
+	called   map[scaling.VariantKey]time.Time // time since when each variant is called; see scalefromzero.Outcome
 }
 
 // each decides about each part, before any constraint.
@@ -163,7 +164,8 @@ func (c choices) analyses(seen look) []scaling.Analysis {
 	return out
 }
 
-// roles returns what the replicas of each role carry of its demand, where that is known.
+// roles returns the demand of each role, and the supply of one replica of each of its variants,
+// where they are known.
 func (c choices) roles(seen look) map[scaling.Part]constrain.RoleDemand {
 	out := map[scaling.Part]constrain.RoleDemand{}
 	for _, s := range seen.parts {
@@ -174,7 +176,8 @@ func (c choices) roles(seen look) map[scaling.Part]constrain.RoleDemand {
 		a := votes.Analyses[0]
 		of := constrain.RoleDemand{Demand: a.Demand, PerReplica: make(map[scaling.VariantKey]float64, len(a.Variants))}
 		if a.Unit == scaling.UnitRequestRate {
-			// What waits in one role is no reason for the other to grow: only what arrives passes both.
+			// Only arrivals pass both roles: requests that wait in one are no reason for the other
+			// to grow.
 			of.Demand = s.Load.ArrivalRate.Or(a.Demand)
 		}
 		for _, v := range a.Variants {
@@ -185,14 +188,14 @@ func (c choices) roles(seen look) map[scaling.Part]constrain.RoleDemand {
 	return out
 }
 
-// wants is the plan before any constraint.
+// wants holds the plan before any constraint.
 type wants struct {
 	plan   scaling.Plan
 	limits constrain.Limits
 	gap    scaling.Reading // see Verdict
 }
 
-// grants is the plan with every constraint, and what the constraints read.
+// grants holds the plan with every constraint, and the input of the constraints.
 type grants struct {
 	in   constrain.Input
 	plan scaling.Plan
@@ -213,9 +216,9 @@ func (e Setup) constrain(seen look, alone choices, wanted wants) grants {
 	return grants{in, constrain.Apply(in, wanted.plan)}
 }
 
-// withoutAdvice returns granted with other decisions on the models that are scaled where advice was
-// given in the same contest for accelerators: those that they get while the advisory models keep what
-// they run.
+// withoutAdvice replaces the decisions about models that are scaled, where these competed with
+// advisory models for accelerators: they get what they would get if the advisory models kept their
+// current replicas.
 func (e Setup) withoutAdvice(seen look, alone choices, granted grants) grants {
 	held, scaled, limited := choices{maps.Clone(alone.outcomes), alone.called}, false, false
 	advisory := map[scaling.ModelKey]bool{}
@@ -242,7 +245,7 @@ func (e Setup) withoutAdvice(seen look, alone choices, granted grants) grants {
 	apart.Models = maps.Clone(e.Models)
 	for m := range advisory {
 		settings := apart.Models[m]
-		settings.Limited = false // what it runs is not asked back for advice
+		settings.Limited = false // its replicas are not asked back for the sake of advice
 		apart.Models[m] = settings
 	}
 	scaledOnly := apart.constrain(seen, held, apart.share(seen, held))
@@ -283,7 +286,7 @@ func remember(seen look, alone choices, granted grants) scaling.History {
 		if capacity, counted := of.Capacity[d.Variant]; counted {
 			p.Capacity = capacity
 		}
-		if v.Advisory { // d is not carried out: what runs stands
+		if v.Advisory { // d is not carried out: the replicas stay
 			history[d.Variant] = p.Decide(seen.past.LastDesired(v), seen.at)
 			continue
 		}
@@ -297,14 +300,13 @@ func remember(seen look, alone choices, granted grants) scaling.History {
 	return history
 }
 
-// turns returns what the history remembers of each part's reductions after the plan. A
-// part grew if one of its variants grew. A part that moves to cheaper variants did not
-// grow: it has the replicas that it needs.
+// turns returns the Turns of each part after the plan. A part grew if one of its variants grew. A
+// part that moves to cheaper variants did not grow: it has the replicas that it needs.
 func turns(seen look, alone choices, plan scaling.Plan) map[scaling.Part]scaling.Turns {
 	decided, moves := make(map[scaling.VariantKey]scaling.Replicas, len(plan.Decisions)), map[scaling.Part]bool{}
 	for _, d := range plan.Decisions {
 		if seen.variants[d.Variant].Advisory {
-			continue // it turns nothing
+			continue // its replicas do not change
 		}
 		if d.Moves() {
 			moves[d.Part()] = true
@@ -339,8 +341,8 @@ func turns(seen look, alone choices, plan scaling.Plan) map[scaling.Part]scaling
 	return out
 }
 
-// needed returns how many replicas of the variant of d the load needs: the decided replicas
-// without those that only the pace keeps.
+// needed returns how many replicas of the variant of d the load needs: the decided ones without
+// those that only the pace keeps.
 func needed(w scaling.Wants, d scaling.Decision) scaling.Replicas {
 	if n, known := w.Now(); known {
 		return min(n, d.Target())
@@ -354,8 +356,8 @@ func gaveUp(d scaling.Decision) bool {
 	return reason == scaling.ReasonOrderCancelled || reason == scaling.ReasonPodsNotReady && d.Target() < d.Current
 }
 
-// refused returns when a constraint last left the variant of d none of the replicas that it
-// was called for, zero if none did. The time stays until replicas are asked for again.
+// refused returns the time at which a constraint last left the called variant of d without a
+// replica, zero if none did. The time stays until the variant gets replicas or is no longer called.
 func refused(p scaling.Past, d scaling.Decision, now time.Time) time.Time {
 	switch {
 	case p.Called.IsZero() || d.Target() > 0:
@@ -366,7 +368,7 @@ func refused(p scaling.Past, d scaling.Decision, now time.Time) time.Time {
 	return p.Refused
 }
 
-// shared returns what namespaces show each other of the speed of replicas: of the variants of
+// shared returns the speed of replicas that namespaces share with each other, for the variants of
 // models whose settings say so.
 func (e Setup) shared(seen look) map[scaling.VariantKey]scaling.Shared {
 	var variants []scaling.Variant
@@ -382,9 +384,9 @@ func (e Setup) shared(seen look) map[scaling.VariantKey]scaling.Shared {
 	return profile.Share(variants, fits)
 }
 
-// decide decides about one part, before any constraint: by its engine, or by scalefromzero
-// where requests wait for its model, of the given load, and no replica of the part is Ready. It also
-// returns since when each variant is called.
+// decide decides about one part, before any constraint: by its engine, or by scalefromzero where
+// requests of the model wait or arrive and no replica of the part is Ready. whole is the load of
+// the model. It also returns the time since when each variant is called.
 func (e Setup) decide(s scaling.Snapshot, whole scaling.Load, past scaling.History, shared map[scaling.VariantKey]scaling.Shared) (model.Outcome, map[scaling.VariantKey]time.Time) {
 	settings, ok := e.Models[s.Model]
 	if !ok {
@@ -402,8 +404,8 @@ func (e Setup) decide(s scaling.Snapshot, whole scaling.Load, past scaling.Histo
 	return out, wake.Called
 }
 
-// waitsFor returns the load of one role with what waits and arrives of the whole model: without a Ready
-// replica of the role no request of the model is served.
+// waitsFor returns the load of one role with the gateway queue and the arrival rate of the whole
+// model: without a Ready replica of the role no request of the model is served.
 func waitsFor(role, whole scaling.Load) scaling.Load {
 	role.GatewayQueue = whole.GatewayQueue
 	if whole.ArrivalRate.Known() {
@@ -435,8 +437,8 @@ func (e Setup) share(seen look, alone choices) wants {
 	return out
 }
 
-// contend returns the limited models with a known demand, and the accelerators by type that
-// they have or may get; none while the inventory is unknown.
+// contend returns the limited models that have votes and no roles, and the accelerators by type
+// that they have or may get; none while the inventory is unknown.
 func (e Setup) contend(seen look, alone choices) (contenders []optimizer.Contender, stock map[string]scaling.Accelerators) {
 	if !e.Inventory.Known {
 		return nil, nil
@@ -453,7 +455,7 @@ func (e Setup) contend(seen look, alone choices) (contenders []optimizer.Contend
 		if contends {
 			contenders = append(contenders, optimizer.Contender{Votes: *out.Votes, Decisions: out.Decisions, Rank: settings.Objective.Rank()})
 		} else if s.Role != "" && settings.Limited {
-			continue // constrain.Capacity gives both roles what there is, in proportion
+			continue // constrain.Capacity gives both roles accelerators in proportion
 		}
 		for _, d := range out.Decisions {
 			v := seen.variants[d.Variant]

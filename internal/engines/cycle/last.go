@@ -2,8 +2,8 @@ package cycle
 
 import "sync/atomic"
 
-// Last is an Archive that keeps the last decided case in memory, and hands every case on. The zero value
-// is ready. It is safe for concurrent use: what it returns is never modified.
+// Last is an Archive that keeps the last decided case in memory, and passes every case to Next. The
+// zero value is ready. It is safe for concurrent use: a case is never modified.
 type Last struct {
 	Next Archive // nil for none; set before the first Keep
 	last atomic.Pointer[Decided]

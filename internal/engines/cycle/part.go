@@ -9,15 +9,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Alone reports whether the decisions of a model depend on that model only: it does not share
-// accelerators with others, and its profiles are not shared.
+// Alone reports whether the decisions of a model depend on that model only: it competes for no
+// accelerators and shares no profiles.
 func (e Setup) Alone(of scaling.ModelKey) bool {
 	s := e.Models[of]
 	return !s.Limited && !s.ShareProfiles
 }
 
-// Part returns the part of a setup and a case that the decisions of a model depend on: the model only
-// where it is Alone, else all.
+// Part returns the part of a setup and a case that the decisions of a model depend on: the model
+// only where it is Alone, else all.
 func (e Setup) Part(c Case, of scaling.ModelKey) (Setup, Case) {
 	if !e.Alone(of) {
 		return e, c
@@ -54,8 +54,8 @@ func (d Decided) Part(of scaling.ModelKey) Decided {
 	return out
 }
 
-// Expect returns what a replica of each variant of a model is expected to do with its part of the load
-// of c; see model.Expect.
+// Expect returns the expected rate and latencies of a replica of each variant of a model, under the
+// load of c; see model.Expect.
 func (e Setup) Expect(c Case, of scaling.ModelKey) []queueing.Expected {
 	settings, ok := e.Models[of]
 	if !ok {

@@ -17,9 +17,9 @@ type Stock interface {
 
 // Cluster lists the variants and their pods.
 type Cluster interface {
-	// Fleet returns every variant that this instance is responsible for and the live pods
-	// behind them, as of now. It reads caches and answers at once. A variant whose target
-	// cannot be read is in it, with Missing set; an error means that the fleet is unknown.
+	// Fleet returns every variant that this instance is responsible for, and their live pods, as of
+	// now. It reads caches and answers at once. A variant whose target cannot be read is included,
+	// with Missing set; an error means that the fleet is unknown.
 	Fleet(ctx context.Context, now time.Time) (scaling.Fleet, error)
 }
 

@@ -13,15 +13,15 @@ type Archive interface {
 	Keep(decided Decided)
 }
 
-// Decided is a case, its setup and its plan.
+// Decided is a case with its setup and its plan.
 type Decided struct {
 	Setup Setup
 	Case  Case
 	Plan  scaling.Plan
 }
 
-// Recorded returns the cycle in the format of a record, with the settings of models that
-// have none of their own.
+// Recorded returns the cycle in the format of a record. Models without settings of their own get
+// the defaults in it.
 func (d Decided) Recorded() record.Cycle {
 	configuration := make(map[scaling.ModelKey]record.ModelSettings, len(d.Setup.Models))
 	for key, pacing := range d.Case.Policies {

@@ -12,7 +12,7 @@ import (
 // ModelSettings is how one model is decided, fully resolved.
 type ModelSettings struct {
 	Settings model.Settings
-	Pacing   constrain.Pacing // how fast its decisions may change, and whether to zero
+	Pacing   constrain.Pacing // how fast its decisions may change, and whether it may go to zero
 }
 
 // Configured returns the settings of a model from its configuration. kvCacheThreshold and
@@ -42,8 +42,7 @@ func Configured(p config.ModelSettings) ModelSettings {
 	}}
 }
 
-// Objective returns the objective of a model, the zero value where no service class holds
-// it.
+// Objective returns the objective of a model, the zero value where it has no service class.
 func Objective(p config.ModelSettings) scaling.Objective {
 	o := scaling.Objective{Class: p.Objective.Class, Priority: p.Objective.Priority, TTFT: p.Objective.TTFT, ITL: p.Objective.ITL}
 	if o.Set() {

@@ -37,7 +37,7 @@ func New(c clock.WithTicker, mode Mode, interval func() time.Duration) *Executor
 	return &Executor{clock: c, mode: mode, interval: interval, reasons: map[string]bool{}, wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1)}
 }
 
-// SetMode changes the mode after the present wait; see Wake.
+// SetMode changes the mode. A wait that has begun goes on as it is; see Wake.
 func (e *Executor) SetMode(m Mode) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -59,19 +59,19 @@ func (e *Executor) Trigger(reason string) {
 	}
 }
 
-// Hurry is Trigger for a change that a client waits for: the pass starts after urgentGap
-// instead of gap, and covers the other changes too.
+// Hurry is Trigger for a change that a client waits for: the pass starts after urgentGap instead of
+// gap, and covers all other changes, too.
 func (e *Executor) Hurry(reason string) {
 	if e.modeNow() != Polling {
 		e.ask(e.urgent, reason)
 	}
 }
 
-// Wake asks for a pass in every mode: on request, or because mode or interval changed,
-// which the pass takes up. reason is a short phrase. It returns at once.
+// Wake asks for a pass in every mode: on request, or because mode or interval changed, so that the
+// change takes effect. reason is a short phrase. It returns at once.
 func (e *Executor) Wake(reason string) { e.ask(e.wake, reason) }
 
-// ask stores a reason and wakes Run.
+// ask stores a reason and signals Run.
 func (e *Executor) ask(by chan struct{}, reason string) {
 	e.mu.Lock()
 	defer e.mu.Unlock() // after the send, so that a pass takes the reason and the signal together

@@ -18,8 +18,8 @@ type Input struct {
 	Snapshot scaling.Snapshot
 	History  scaling.History
 	Settings Settings
-	Interval time.Duration // until the next cycle; where it is unknown 0, which means the Snapshot's window
-	// Shared is what other namespaces showed of replicas like those of each variant; see
+	Interval time.Duration // until the next cycle; 0 is unknown and counts as the Snapshot's window
+	// Shared holds what other namespaces measured of replicas like those of each variant; see
 	// Settings.ShareProfiles.
 	Shared map[scaling.VariantKey]scaling.Shared
 }
@@ -29,7 +29,7 @@ type Outcome struct {
 	// Analyses has one entry for every analyzer of the engine, the one that decided first.
 	Analyses  []scaling.Analysis
 	Decisions []scaling.Decision                 // sorted by Variant
-	Votes     *optimizer.Votes                   // the input of optimizer.Cover, nil where the demand is unknown
+	Votes     *optimizer.Votes                   // the input of optimizer.Cover, nil under engine Published
 	Informed  []scaling.Informed                 // of the model, sorted by Analyzer
 	Backlog   scaling.Backlog                    // of the model
 	Traffic   scaling.Traffic                    // of the model
@@ -74,7 +74,7 @@ type panel struct {
 	guessed  bool                   // no profile is stated, and none is learned
 }
 
-// newPanel returns the panel of a model without analyses, and what is remembered of the model.
+// newPanel returns the panel of a model without analyses, and the remembered past of the model.
 func newPanel(in Input) (panel, scaling.ModelPast) {
 	past := in.History.Model(in.Snapshot.Variants)
 	waiting := backlog(in, past.Backlog)
@@ -83,9 +83,9 @@ func newPanel(in Input) (panel, scaling.ModelPast) {
 	return p, past
 }
 
-// Expect returns what a replica of each variant is expected to do with its part of the load, by the
-// profiles that Decide sizes with; nil where the engine does not size to objectives, or where the
-// objective, the load or the profiles are not known.
+// Expect returns the expected rate and latencies of a replica of each variant, by the profiles that
+// Decide sizes with; nil where the engine does not size to objectives, or where the objective, the
+// load or the profiles are unknown.
 func Expect(in Input) []queueing.Expected {
 	p, _ := newPanel(in)
 	if !p.sizes() {
@@ -94,8 +94,9 @@ func Expect(in Input) []queueing.Expected {
 	return queueing.Expect(p.in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory)
 }
 
-// learn measures how fast the replicas are. A variant without a stated profile gets a
-// learned one once enough is known, and until then one that another namespace shares, or a computed one.
+// learn updates the fits with the measured speed of the replicas. A variant without a stated
+// profile gets a learned one once enough is known, and until then one that another namespace
+// shares, or a computed one.
 func (p *panel) learn() {
 	snap := p.in.Snapshot
 	p.fits = make(map[scaling.VariantKey]scaling.Fit, len(snap.Variants))
@@ -154,9 +155,9 @@ func (p *panel) unreduced(a scaling.Analysis) scaling.Analysis {
 	return a
 }
 
-// doubled returns an analysis that asks for at most twice the Ready replicas. A computed
-// profile may be wrong by more than that, and a few replicas give measurements before more
-// of them are Ready.
+// doubled returns an analysis that asks for at most twice the Ready replicas: a computed profile
+// may be wrong by more than that, and a few replicas give measurements before more of them are
+// Ready.
 func doubled(a scaling.Analysis) scaling.Analysis {
 	if most := 2 * a.Supply; most > 0 && a.Demand > most {
 		a.Demand = most
@@ -170,8 +171,9 @@ func doubled(a scaling.Analysis) scaling.Analysis {
 
 func (p *panel) add(a scaling.Analysis) { p.analyses = append(p.analyses, a) }
 
-// addSaturation measures saturation. Where no replica reports the size of its KV cache,
-// tokens cannot be counted, and it measures spare capacity.
+// addSaturation adds the analyses of saturation: by the published rule for engine Published;
+// otherwise by tokens where the Method says so, and always by spare capacity, which decides while
+// tokens cannot be counted.
 func (p *panel) addSaturation() {
 	if p.in.Settings.Engine == Published {
 		p.add(saturation.Published(p.in.Snapshot, p.in.Settings.Spare))
@@ -205,8 +207,8 @@ func now(snap scaling.Snapshot) scaling.Snapshot {
 	return snap
 }
 
-// decide uses the analyzers that the engine names. Engine hybrid uses all live ones; the
-// other engines use the first live one.
+// decide uses the analyzers that the engine names. Engine Hybrid uses all live ones; the other
+// engines use the first live one.
 func (p *panel) decide(live liveness) Outcome {
 	saturated := p.saturated(live)
 	queueing := p.analyses[0]
@@ -234,8 +236,8 @@ func (p *panel) decide(live liveness) Outcome {
 	return p.cover([]scaling.Analysis{saturated})
 }
 
-// saturated returns the analysis of saturation: by the Method of the settings while that is
-// live, otherwise by spare capacity.
+// saturated returns the analysis of saturation: by tokens where the Method says so and it is live,
+// otherwise by spare capacity.
 func (p *panel) saturated(live liveness) scaling.Analysis {
 	spare := p.analyses[len(p.analyses)-1]
 	if p.in.Settings.Method != Tokens || p.in.Settings.Engine == Published {
@@ -247,11 +249,10 @@ func (p *panel) saturated(live liveness) scaling.Analysis {
 	return spare
 }
 
-// sized returns the analysis of saturation with the capacity of replicas in proportion to
-// their rate within the objectives. It does so for variants without readings, because the
-// load is measured by the speed of the variants that have readings. By spare capacity it
-// does so for all variants: a replica that is twice as fast as another carries twice as
-// much at the same utilization.
+// sized returns the analysis of saturation with the capacity of replicas in proportion to their
+// rate within the objectives: for variants without readings, since the load is measured by the
+// speed of the others; by spare capacity for all variants, since a replica that is twice as fast
+// carries twice as much at the same utilization.
 func (p *panel) sized(saturated, queueing scaling.Analysis) scaling.Analysis {
 	if queueing.Signal == scaling.Unknown {
 		return saturated
@@ -285,7 +286,7 @@ func (p *panel) sized(saturated, queueing scaling.Analysis) scaling.Analysis {
 	for i, c := range out.Ceilings {
 		out.Ceilings[i].Variants = slices.Clone(c.Variants)
 		for k, l := range c.Variants {
-			if rate, ok := s.inProportion(l.Variant, c.Variants); ok && l.PerReplica > 0 { // 0 says nothing
+			if rate, ok := s.inProportion(l.Variant, c.Variants); ok && l.PerReplica > 0 { // 0 is unknown
 				out.Ceilings[i].Variants[k].PerReplica = rate
 			}
 		}
@@ -296,13 +297,13 @@ func (p *panel) sized(saturated, queueing scaling.Analysis) scaling.Analysis {
 // served is the load that replicas serve within the objectives.
 type served struct {
 	reports map[scaling.VariantKey]float64 // replicas that report their load
-	rate    map[scaling.VariantKey]float64 // of a replica, requests/s
-	all     bool                           // it applies to the reporting replicas, too
+	rate    map[scaling.VariantKey]float64 // requests/s of one replica
+	all     bool                           // the reporting replicas are sized, too
 }
 
-// inProportion returns the capacity of a replica of v in proportion to its rate, so that
-// the reporting replicas together have the capacity that limits give them. It returns false
-// where that is unknown, and where v itself reports unless all is set.
+// inProportion returns the capacity of a replica of v in proportion to its rate, so that the
+// reporting replicas together have the capacity that limits give them. It returns false where that
+// is unknown, or where v itself reports and all is not set.
 func (s served) inProportion(v scaling.VariantKey, limits []scaling.Limit) (float64, bool) {
 	carried, serve := 0.0, 0.0
 	for _, l := range limits {
@@ -317,8 +318,8 @@ func (s served) inProportion(v scaling.VariantKey, limits []scaling.Limit) (floa
 	return s.rate[v] * carried / serve, true
 }
 
-// decideBySaturation decides by saturation in place of an analyzer that is not live. Where that
-// analyzer lacks a profile that is about to be learned, it removes no replica.
+// decideBySaturation decides by saturation in place of an analyzer that is not live. It removes no
+// replica while that analyzer lacks a profile that is about to be learned.
 func (p *panel) decideBySaturation(silent, a scaling.Analysis, does string) Outcome {
 	if silent.Reason == scaling.ReasonProfileMissing {
 		a = p.unreduced(a)
@@ -345,8 +346,8 @@ func (p *panel) noted(out Outcome, silent scaling.Analysis, what string) Outcome
 	return out
 }
 
-// order lists the analyses, those that decided first. It leaves out spare capacity where
-// that was not used.
+// order lists the analyses, first those that decided. It leaves out spare capacity where tokens
+// decided.
 func (p *panel) order(first ...scaling.Analysis) []scaling.Analysis {
 	out := append([]scaling.Analysis{}, first...)
 	for _, a := range p.analyses {

@@ -9,11 +9,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// liveIntervals is for how many intervals an Unknown analyzer keeps its vote.
+// liveIntervals is the number of intervals for which an Unknown analyzer keeps its vote.
 const liveIntervals = 3
 
-// unknownWindows is for how many windows a remembered backlog is used while some replicas
-// do not report theirs: a replica that never reports must not keep it for ever.
+// unknownWindows is the number of windows for which a remembered backlog is used while some
+// replicas do not report theirs: one that never reports must not keep it for ever.
 const unknownWindows = 2
 
 // liveness holds when each analyzer was last known.
@@ -23,8 +23,8 @@ type liveness struct {
 	within time.Duration
 }
 
-// recall returns when each analyzer of a model was last known, by what is remembered and by
-// the present analyses.
+// recall returns when each analyzer of a model was last known, from the past and the present
+// analyses.
 func recall(in Input, past []scaling.Informed, analyses []scaling.Analysis) liveness {
 	interval := in.Interval
 	if interval <= 0 {
@@ -80,8 +80,7 @@ func backlog(in Input, last scaling.Backlog) scaling.Backlog {
 	return last.Then(waiting, in.Snapshot.At, in.Snapshot.Window/2)
 }
 
-// memory returns what is remembered of the requests of the model, updated with the
-// Snapshot.
+// memory returns what is remembered of the requests of the model, updated with the Snapshot.
 func memory(in Input, past scaling.Traffic, backlog scaling.Backlog) queueing.Memory {
 	if past.Footprint.At.After(in.Snapshot.At) {
 		past = scaling.Traffic{}

@@ -36,8 +36,8 @@ const (
 	Tokens Method = "tokens" // capacity and demand in tokens
 )
 
-// Settings is how one model is decided, fully resolved. Spare and Tokens hold the
-// thresholds of both methods; only those of Method are read.
+// Settings is how one model is decided, fully resolved. Spare and Tokens hold the thresholds of
+// both methods; Tokens is read only where the Method is Tokens.
 type Settings struct {
 	Engine    Engine                     `json:"engine,omitempty"`
 	Method    Method                     `json:"method,omitempty"`
@@ -47,8 +47,8 @@ type Settings struct {
 	Sizing    queueing.Options           `json:"sizing"`
 	// Limited says that the model grows only onto accelerators that exist.
 	Limited bool `json:"limited,omitempty"`
-	// ShareProfiles says that what is learned of the model's replicas is a prior for models of the same ID in
-	// other namespaces that say the same, and the reverse.
+	// ShareProfiles makes the learned profiles of the model priors for models of the same ID in
+	// other namespaces whose settings say the same, and the reverse.
 	ShareProfiles bool `json:"shareProfiles,omitempty"`
 }
 

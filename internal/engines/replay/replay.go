@@ -13,14 +13,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Decide decides what a record holds, as the manager does.
+// Decide decides a recorded cycle as the manager does.
 func Decide(c record.Cycle) cycle.Verdict {
 	setup, from := cycle.FromRecord(c)
 	return setup.Decide(from)
 }
 
-// Part returns the part of a recorded cycle that the decisions of a model depend on: the model only,
-// where it shares neither accelerators nor profiles with others, else all of it.
+// Part returns the part of a recorded cycle that the decisions of a model depend on: the model
+// only, where it competes for no accelerators and shares no profiles; else the whole cycle.
 func Part(c record.Cycle, of scaling.ModelKey) record.Cycle {
 	setup, from := cycle.FromRecord(c)
 	d := cycle.Decided{Setup: setup, Case: from}
@@ -35,8 +35,8 @@ func Part(c record.Cycle, of scaling.ModelKey) record.Cycle {
 	return out
 }
 
-// Explanation is what there is to say of the decision for one variant of a snapshot of c, where verdict is
-// what c was decided to.
+// Explanation returns the explanation of the decision for variant v of snapshot s in c. verdict is
+// the outcome of Decide for c.
 func Explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v scaling.Variant) explain.Explanation {
 	e := explain.Explanation{
 		Cycle: cmp.Or(c.Cycle, "-"), At: c.Now, Interval: explain.Duration(c.Interval), Variant: v, Past: verdict.History[v.Key], Snapshot: s,
@@ -45,7 +45,7 @@ func Explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v sc
 	}
 	part := v.PartOf(s.Variants)
 	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Part() == part }); i >= 0 {
-		e.Analysis = verdict.Analyses[i] // of several, the first decided
+		e.Analysis = verdict.Analyses[i] // the first of several is the one that decided
 	}
 	if i := slices.IndexFunc(verdict.Analyses, func(a scaling.Analysis) bool { return a.Part() == part && a.Analyzer == queueing.Name }); i >= 0 {
 		e.Sizing = verdict.Analyses[i]
@@ -64,7 +64,7 @@ func Explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v sc
 	return e
 }
 
-// objective is what requests of a model were to meet.
+// objective returns the objective of a model, with its percentiles where it is set.
 func objective(p record.ModelSettings) explain.Objective {
 	o := explain.Objective{Objective: p.Objective}
 	if o.Set() {
@@ -73,7 +73,8 @@ func objective(p record.ModelSettings) explain.Objective {
 	return o
 }
 
-// Find returns the variant of a cycle and the snapshot of its model, and false where the cycle has none.
+// Find returns the snapshot of the model of a variant and the variant in it; false where the cycle
+// does not have it.
 func Find(c record.Cycle, of scaling.VariantKey) (scaling.Snapshot, scaling.Variant, bool) {
 	for _, s := range c.Snapshots {
 		if i := slices.IndexFunc(s.Variants, func(v scaling.Variant) bool { return v.Key == of }); i >= 0 {
@@ -83,8 +84,8 @@ func Find(c record.Cycle, of scaling.VariantKey) (scaling.Snapshot, scaling.Vari
 	return scaling.Snapshot{}, scaling.Variant{}, false
 }
 
-// Answers says why of a variant by a recorded cycle. An error says, too, that this program decides
-// the cycle otherwise than the plan in it.
+// Answers returns why the decision for a variant of a recorded cycle is not another one, and what
+// would change it. It fails, too, where this program decides differently from the recorded plan.
 func Answers(c record.Cycle, of scaling.VariantKey) (counterfactual.Answers, error) {
 	setup, from := cycle.FromRecord(c)
 	a, err := counterfactual.Ask(setup, from, of)

@@ -3,13 +3,13 @@
 //
 // The cheapest variant that fits is called first, by cost, accelerators of a replica, and
 // name. While it may still become Ready, no other variant is called. A variant stays
-// called, and the next one is called too, where no node takes it for a minute, a constraint
-// refuses it, or it is not Ready in its usual time. The called variant gets the replicas
-// that serve the arrivals and clear the backlog in a stated time, less the replicas that
-// already start:
+// called, and the next one is called too, where no node takes it for a minute or only another
+// variant has room, a constraint refuses it, or it is not Ready in its usual time. The called
+// variant gets the replicas that serve the arrivals and clear the backlog in a stated time, less
+// the replicas that already start:
 //
 //	replicas = ceil((arrival rate + backlog / clear - starting) / capacity)
-//	backlog  = what waited at the call + arrival rate * start-up
+//	backlog  = requests waiting at the call + arrival rate * start-up
 //	clear    = max(5 min, 3 * start-up)
 //	starting = replicas of other variants that were called and may become Ready, * their capacity
 //

@@ -39,12 +39,12 @@ const (
 	replicasAtMost = 10_000
 )
 
-// need is what the receiver has to serve.
+// need is the load of the receiver and the replicas for it.
 type need struct {
 	replicas scaling.Replicas // at least 1
 	startUp  time.Duration    // of the receiver, > 0
 	backlog  float64          // requests that wait when the first replica is Ready
-	clear    time.Duration    // in which the backlog is to be cleared
+	clear    time.Duration    // time in which the backlog is to be cleared
 	starting float64          // requests/s of other called variants that may become Ready
 	capacity capacity         // of one replica of the receiver
 }
@@ -98,9 +98,9 @@ func (m *model) arrivals() float64 {
 	return max(0, (m.waiting-last.Waiting)/over.Seconds())
 }
 
-// capacity returns what one replica serves, by the best source: the queueing model of its
-// profile within the objective of the model; otherwise, by Little's law, its batch size
-// over the time of a request.
+// capacity returns the load that one replica serves, by the best source: the queueing model of its
+// profile within the objective of the model; otherwise, by Little's law, its batch size over the
+// time of a request.
 func (m *model) capacity(c *candidate) capacity {
 	batch := c.batch(m.Snapshot.Load)
 	if within, ok := m.withinObjective(c, batch); ok {
@@ -125,9 +125,9 @@ func (m *model) lengths() {
 	}
 }
 
-// withinObjective computes with the queueing model what one replica alone serves, with at
-// most this batch. It returns false where the model is unknown. Where the objective cannot
-// be met, it is met as well as possible.
+// withinObjective computes with the queueing model what one replica alone serves within the
+// objective, with at most this batch; an objective out of reach is met as well as possible. It
+// returns false where the queueing model cannot size the variant.
 func (m *model) withinObjective(c *candidate, batch float64) (capacity, bool) {
 	v, load := c.Variant, m.Snapshot.Load
 	v.Profile.MaxBatchSize = int(batch)

@@ -27,7 +27,7 @@ type Input struct {
 	History  scaling.History
 	// Inventory is the inventory of accelerators. While it is unknown, every variant fits.
 	Inventory scaling.Inventory
-	// Objective is what requests should meet; Sizing says for what share of them. With the
+	// Objective is the objective of the model; Sizing says for what share of its requests. With the
 	// zero value replicas are sized without an objective.
 	Objective scaling.Objective
 	Sizing    queueing.Options
@@ -35,15 +35,15 @@ type Input struct {
 
 // Outcome is the decision about one model.
 type Outcome struct {
-	// Decisions has one decision for every variant that can have one, sorted by Variant.
-	// Nil where there is nothing to start: the optimizer decides then.
+	// Decisions has one decision for every variant that can have one, sorted by Variant. Nil where
+	// the optimizer decides: a replica is or may be Ready, or no request waits or arrives.
 	Decisions []scaling.Decision
-	// Called is since when each variant has been called without a Ready replica, to be kept
-	// as scaling.Past.Called. A variant without an entry is not called.
+	// Called is the time since when each variant is called, without a Ready replica of the model;
+	// it is to be kept as scaling.Past.Called. A variant without an entry is not called.
 	Called map[scaling.VariantKey]time.Time
 }
 
-// Decide starts replicas of the model if requests wait for it and no replica of it is
+// Decide starts replicas of the model if requests wait or arrive for it and no replica of it is
 // Ready. It is pure, and the order of its input does not matter.
 func Decide(in Input) Outcome {
 	s := survey(in)
@@ -78,12 +78,12 @@ type model struct {
 type candidate struct {
 	scaling.Variant
 	past        scaling.Past
-	decided     bool             // whether there is a past
+	decided     bool             // past exists
 	lastDesired scaling.Replicas // replicas if the cycle changes nothing
-	called      time.Time        // zero if it is not
-	mayBeCalled bool             // it may be called
+	called      time.Time        // zero if it is not called
+	mayBeCalled bool             // its target is readable, it is not paused, and its maximum is above 0
 	fits        bool             // a node has the accelerators of one replica
-	awaited     bool             // or a node has promised them to a pod that waits
+	awaited     bool             // a node has promised as many to a waiting pod
 }
 
 func survey(in Input) *model {
@@ -126,9 +126,9 @@ func (m *model) calledVariants() map[scaling.VariantKey]time.Time {
 	return out
 }
 
-// call calls one more variant if none of the called ones may still become Ready, and
-// returns it, nil if there is none to call. A variant that fits a node comes before one
-// that does not, for which a node may yet be added.
+// call calls one more variant if none of the called ones may still become Ready. It returns that
+// variant, nil if there is none to call. A variant that fits a node comes before one that does not;
+// a node may be added for the latter.
 func (m *model) call() *candidate {
 	if slices.ContainsFunc(m.candidates, m.hopeful) {
 		return nil
@@ -155,8 +155,8 @@ func (m *model) hopeful(c *candidate) bool {
 // called for.
 func (c *candidate) refused() bool { return c.lastDesired == 0 && !c.past.Refused.IsZero() }
 
-// othersHaveRoom reports whether no node is known to have room for the variant, while one has,
-// or had, room for another.
+// othersHaveRoom reports whether no node has, or has promised, room for the variant, while a node
+// has, or had, room for another variant.
 func (m *model) othersHaveRoom(c *candidate) bool {
 	return !c.fits && !c.awaited && slices.ContainsFunc(m.candidates, func(o *candidate) bool {
 		return o.mayBeCalled && (o.fits || o.lastDesired > 0 && o.Replicas.Unschedulable == 0)
@@ -164,8 +164,8 @@ func (m *model) othersHaveRoom(c *candidate) bool {
 }
 
 // receiver returns the variant that serves the backlog: the cheapest that may become Ready;
-// otherwise, of those called and refused, the one not asked for the longest; otherwise the
-// cheapest that was called; nil if none was called.
+// otherwise, of those called and refused, the one refused longest ago; otherwise the cheapest that
+// was called; nil if none was called.
 func (m *model) receiver() *candidate {
 	var called, refused *candidate
 	for _, c := range m.candidates {
@@ -182,8 +182,8 @@ func (m *model) receiver() *candidate {
 	return cmp.Or(refused, called)
 }
 
-// passedOver names the cheaper variants that were not called because no node is
-// known to have room for one, and c has; "" if there are none.
+// passedOver names the variants cheaper than c that were not called because no node has room for
+// one, while c fits; "" for none.
 func (m *model) passedOver(c *candidate) string {
 	var names []string
 	for _, o := range m.candidates {
@@ -200,8 +200,9 @@ func (m *model) passedOver(c *candidate) string {
 	return "no node has room for replicas of " + scaling.Few(names)
 }
 
-// decide decides about one variant: the receiver gets the replicas that the backlog needs,
-// the others hold.
+// decide decides about one variant: the receiver gets the replicas that the backlog needs, the
+// others hold. It returns false for a variant that has no last decision and whose target cannot be
+// read.
 func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, bool) {
 	d := scaling.Decision{Variant: c.Key, Model: c.Model, Current: c.Replicas.Current}
 	step := func(to scaling.Replicas, reason scaling.Reason, detail string) (scaling.Decision, bool) {
@@ -227,7 +228,7 @@ func (m *model) decide(c *candidate, receives, isNext bool) (scaling.Decision, b
 	return step(c.lastDesired, scaling.ReasonOtherVariant, "another variant is called")
 }
 
-// receive returns how many replicas the variant that gets those of the backlog is to have, and why.
+// receive returns the number of replicas that the receiver gets, and why.
 func (m *model) receive(c *candidate, isNext bool) (to scaling.Replicas, reason scaling.Reason, detail string) {
 	need := m.need(c)
 	reason, detail = scaling.ReasonRequestsWaiting, need.detail(m, c.StartUp > 0)
@@ -250,16 +251,16 @@ func (m *model) receive(c *candidate, isNext bool) (to scaling.Replicas, reason 
 	return min(c.Bounds.Max, to), reason, detail
 }
 
-// oneIsBroken reports whether only one replica was ordered, of a variant that has started
-// before and is the only one called, and that replica is not Ready in time. Its pod may be
-// broken, and another pod may start. Several replicas that are not Ready have a common
-// cause, and a variant that no node takes has another.
+// oneIsBroken reports whether only one replica was ordered, of a variant that has started before,
+// no other variant has an order, and that replica is not Ready in time. Its pod may be broken, and
+// another pod may start. Several replicas that are not Ready have a common cause, and a variant
+// that no node takes has another.
 func (m *model) oneIsBroken(c *candidate) bool {
 	return c.lastDesired == 1 && c.StartUp > 0 && c.Replicas.Current == 1 && c.Replicas.Unschedulable == 0 &&
 		!slices.ContainsFunc(m.candidates, func(o *candidate) bool { return o != c && o.lastDesired > 0 })
 }
 
-// inVain names the other called variants that will not serve, "" for none.
+// inVain names the first other called variant that will not serve, and says why; "" for none.
 func (m *model) inVain(but *candidate) string {
 	for _, c := range m.candidates {
 		if c != but && c.mayBeCalled && !c.called.IsZero() && !m.hopeful(c) {
@@ -275,7 +276,7 @@ func (m *model) inVain(but *candidate) string {
 	return ""
 }
 
-// fault says what an order waits for.
+// fault returns the reason why the ordered replicas do not serve.
 func (c *candidate) fault() scaling.Reason {
 	switch {
 	case c.Replicas.Unschedulable > 0:
@@ -289,8 +290,8 @@ func (c *candidate) fault() scaling.Reason {
 // patience returns how long the variant may take from the call to Ready.
 func (c *candidate) patience() time.Duration { return c.Patience(patienceStartUp) }
 
-// fits reports whether nodes have the accelerators of one replica, and whether as
-// many are promised to pods that wait for a node, of whichever variant.
+// fits reports whether nodes have the accelerators of one replica, and whether as many are promised
+// to waiting pods of any variant. While the stock is unknown it returns true and false.
 func fits(v scaling.Variant, stock scaling.Inventory) (free, promised bool) {
 	if !stock.Known {
 		return true, false

@@ -9,13 +9,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Analyze returns the analyses that the cycle after last would make of snap, the foremost
-// first, at least one. By makes an Analyze.
+// Analyze returns the analyses that the cycle after last would make of snap, at least one, the
+// foremost first. By returns an Analyze.
 type Analyze func(last scaling.Record, snap scaling.Snapshot) []scaling.Analysis
 
 // Look holds the inputs of one check between two cycles.
 type Look struct {
-	Last      scaling.Record // of the last cycle: fleet, snapshots, analyses, plan, history and interval
+	Last      scaling.Record // with fleet, snapshots, analyses, plan, history and interval
 	Fleet     scaling.Fleet  // as it is now; read only where Alone
 	Snapshots []scaling.Snapshot
 	// Alone says that no other part notices changes that only time makes.
@@ -43,7 +43,8 @@ func (l Look) Reason(analyze Analyze) string {
 	return reason
 }
 
-// By analyzes every model as its settings say.
+// By returns an Analyze that analyzes every model as its settings say. It returns only the analyses
+// that decide.
 func By(settings func(scaling.ModelKey) model.Settings) Analyze {
 	return func(last scaling.Record, snap scaling.Snapshot) []scaling.Analysis {
 		of := settings(snap.Model)
@@ -56,8 +57,9 @@ func By(settings func(scaling.ModelKey) model.Settings) Analyze {
 	}
 }
 
-// changed describes what a cycle would see now that the recorded cycle did not, in the
-// models that both know, "" for nothing. snapshots are of parts, analyses those of them, in their order.
+// changed describes the first change that a cycle would see since the recorded cycle, in the models
+// that both know, and counts the others; "" for none. snapshots are those of the parts, with the
+// analyses of each at the same index.
 func changed(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]scaling.Analysis) string {
 	decided := make(map[scaling.Part][]scaling.Analysis, len(snapshots))
 	for _, a := range record.Analyses {
@@ -91,8 +93,8 @@ func changed(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]s
 	return first
 }
 
-// changedSignal names a signal that differs from the last cycle's: that of the foremost analysis,
-// or of another that now wants to grow and did not before; "" for none. A change of another
+// changedSignal names a signal that differs from the last cycle's: the signal of the foremost
+// analysis, or of another that wants to grow and did not before; "" for none. A change of another
 // analysis to Shrink does not count: it alone removes no replica.
 func changedSignal(before, now []scaling.Analysis) string {
 	if len(before) == 0 {
@@ -110,7 +112,7 @@ func changedSignal(before, now []scaling.Analysis) string {
 	return ""
 }
 
-// unsettled describes what may change with time alone, "" when everything has settled.
+// unsettled names the first state that may change with time alone, "" when everything has settled.
 func unsettled(record scaling.Record, fleet scaling.Fleet, analyses [][]scaling.Analysis) string {
 	for _, of := range analyses {
 		if a := of[0]; a.Signal != scaling.Steady {

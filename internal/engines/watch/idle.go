@@ -6,8 +6,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// idle names an idle model with more replicas than its least, "" for none: its retention
-// period passes without any other change. After that period there is nothing to wait for.
+// idle names an idle model with more replicas than its least, "" for none: its retention period
+// passes without any other change. After that period no cycle is needed.
 func idle(record scaling.Record, snapshots []scaling.Snapshot) string {
 	over := map[scaling.ModelKey]bool{}
 	for _, d := range record.Plan.Decisions {

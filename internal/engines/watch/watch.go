@@ -14,8 +14,8 @@ import (
 
 // Collector measures a fleet and keeps the measurements for a while.
 type Collector interface {
-	// Refresh measures again, once, what would expire before the next pass. An error says
-	// what could not be measured; older measurements stay.
+	// Refresh measures again, once, what would expire before the next pass. An error says what
+	// could not be measured; older measurements stay.
 	Refresh(ctx context.Context, fleet scaling.Fleet) error
 	// Look refreshes, and returns what a cycle would see: one Snapshot for each model of
 	// the fleet, sorted by model, from the kept and the new measurements. It does not
@@ -37,8 +37,8 @@ type Watch struct {
 	Collector Collector
 	Memory    Memory
 	Analyze   Analyze
-	// Wake asks for a cycle because of a reason. It must not block. Nil means that cycles
-	// cannot be woken; a pass then only refreshes the measurements.
+	// Wake asks for a cycle, for a reason. It must not block. Where it is nil, a pass only
+	// refreshes the measurements.
 	Wake func(reason string)
 	// Alone says that only Wake and changes of objects start a cycle, so that no other part
 	// notices changes that only time makes.
@@ -49,8 +49,8 @@ type Watch struct {
 	failing bool // the last pass failed
 }
 
-// Pass refreshes the measurements once and wakes a cycle if something has changed. It
-// returns when ctx ends at the latest.
+// Pass refreshes the measurements once and wakes a cycle if something has changed. It returns when
+// ctx ends at the latest.
 func (w *Watch) Pass(ctx context.Context) {
 	log := logr.FromContextOrDiscard(ctx)
 	start := w.Clock.Now()
@@ -89,8 +89,8 @@ func (w *Watch) wake(fleet scaling.Fleet, snapshots []scaling.Snapshot) {
 	}
 }
 
-// report passes the result of a pass to Observe, and logs it where it differs from the last
-// one.
+// report passes the result of a pass to Observe. It logs the first failure, and the first success
+// after it.
 func (w *Watch) report(ctx context.Context, log logr.Logger, err error) {
 	if ctx.Err() != nil {
 		return // a pass that the end of ctx cut off has not failed

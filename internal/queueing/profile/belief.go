@@ -6,22 +6,22 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Belief is what is believed of the speed of one replica: the coefficients a, b and d of
-// a step and c, e and f of a TTFT, see the package.
+// Belief is what is believed of the speed of one replica: the coefficients a, b and d of a step,
+// and c, e and f of a TTFT (see the package).
 type Belief struct {
 	step, first linear
-	looks       float64 // that it comes from
+	looks       float64 // windows that it comes from
 }
 
-// Unknown is what is believed of a replica of which nothing is known.
+// Unknown returns the belief about a replica of which nothing is known.
 func Unknown() Belief {
-	const a, b, d = 15, 0.3, 0.05 // of models of 10 to 30 thousand million parameters
+	const a, b, d = 15, 0.3, 0.05 // of models of 10 to 30 billion parameters
 	return Belief{step: within([3]float64{a, b, d}, 1), first: afterStep(d)}
 }
 
-// Stated is what a stated profile says of requests with so many tokens of prompt. Some
-// profiles have in their beta what the prompts of others add to an ITL, as a benchmark with
-// prompts shows it, and some have not: b may be anything up to that.
+// Stated returns the belief by a stated profile for requests with so many input tokens to compute.
+// The beta of a profile may include what the prompts of others add to an ITL, as in a benchmark
+// with prompts: b may be anything up to beta.
 func Stated(p scaling.Profile, prompt float64) Belief {
 	a, b, d := p.Alpha+p.Beta/2, p.Beta/2, (p.Gamma+p.Delta*prompt)/max(1, prompt)
 	return Belief{
@@ -30,14 +30,14 @@ func Stated(p scaling.Profile, prompt float64) Belief {
 	}
 }
 
-// elsewhere is the part by which all of a stated profile may be off: it may be of another
-// engine, another accelerator or other settings.
+// elsewhere is the standard deviation of a stated profile as a whole, a ratio: it may be of another
+// engine, accelerator or configuration.
 const elsewhere = 0.7
 
-// tiny keeps what may be off by a part of nothing from being certain.
+// tiny is the least standard deviation of a coefficient, so that a mean of 0 is not certain.
 const tiny = 1e-6
 
-// within returns coefficients that may be off by a part of them.
+// within returns coefficients whose standard deviations are a part of their means.
 func within(mean [3]float64, part float64) linear {
 	var off [3]float64
 	for i, m := range mean {
@@ -46,12 +46,12 @@ func within(mean [3]float64, part float64) linear {
 	return spread(mean, off)
 }
 
-// afterStep is what is believed of a TTFT where a token of a prompt takes d ms.
+// afterStep returns the belief about a TTFT where an input token takes d ms.
 func afterStep(d float64) linear {
 	return spread([3]float64{0, 1, d}, [3]float64{20, 0.3, d/2 + tiny})
 }
 
-// After returns what is believed after what was seen.
+// After returns the belief b after what f saw.
 func (b Belief) After(f scaling.Fit) Belief {
 	var itl, ttft [usualBands]scaling.Sums
 	sums := b.step.unbiased(appendITL(itl[:0], f))
@@ -62,8 +62,8 @@ func (b Belief) After(f scaling.Fit) Belief {
 	return b
 }
 
-// sound reports whether the coefficients are numbers: of measurements that no engine shows
-// they may be none.
+// sound reports whether the coefficients are finite and not too large. Measurements that no engine
+// shows may lead to others.
 func (b Belief) sound() bool {
 	for i := range 3 {
 		if !(b.step.mean[i] <= scaling.Largest && b.first.mean[i] <= scaling.Largest) {
@@ -73,17 +73,19 @@ func (b Belief) sound() bool {
 	return true
 }
 
-// widened returns what is believed of a replica of another variant of the model.
+// widened returns the belief about another variant of the model, by that about this one.
 func (b Belief) widened() Belief {
 	return Belief{step: within(b.step.mean, alike), first: afterStep(b.step.mean[2])}
 }
 
-// doubted is by how many standard deviations less a step alone may take than is believed.
+// doubted limits, in standard deviations, by how much less than believed wanting assumes for the
+// step of a request that is alone.
 const doubted = 2
 
-// wanting returns b as far as need be with the benefit of the doubt for an ITL that is wanted, 0 for none.
-// What was seen of full replicas says little of how fast a replica is alone, and one that is
-// taken for too slow would never be bought: half of the ITL leaves room for others.
+// wanting returns b with a shorter step where a request that is alone would take more than half of
+// the wanted itl, in ms; 0 for none. Looks at full replicas say little of the speed of a request
+// that is alone, and a variant believed to be too slow would never be ordered. The other half of
+// the ITL is for other requests.
 func (b Belief) wanting(itl float64) Belief {
 	const step = 0.25
 	for t := 0.0; itl > 0 && t < doubted && b.step.mean[0]+b.step.mean[1] > itl/2; t += step {
@@ -92,10 +94,10 @@ func (b Belief) wanting(itl float64) Belief {
 	return b
 }
 
-// Profile returns the profile for requests with so many tokens of prompt to compute and of
-// answer. In its terms n requests are computed together, and each of the n-1 others computes
-// one prompt for every one of its answers. How long the prompts of others keep a request waiting
-// is no part of it: what misses of that the error budget says.
+// Profile returns the profile for requests with so many input tokens to compute and output tokens.
+// In its terms n requests are computed together, and each of the n-1 others computes one prompt for
+// each of its answers. The time that a request waits for the prompts of others is not part of it:
+// the error budget corrects for that.
 func (b Belief) Profile(prompt, answer float64) scaling.Profile {
 	others := b.step.mean[2] * prompt / max(1, answer-1)
 	slope := b.step.mean[1] + others
@@ -120,7 +122,7 @@ func Believed(p scaling.Profile) bool {
 	return p.Source == Source || p.Source == SourceOthers || p.Source == SourceShared || p.Source == SourceComputed
 }
 
-// highest is about the most requests that were seen to be computed together, 0 for none.
+// highest returns about the highest concurrency that was seen, in requests; 0 for none.
 func highest(bands []scaling.Band) float64 {
 	if len(bands) == 0 {
 		return 0

@@ -1,35 +1,34 @@
-// Package profile learns how fast the replicas of a variant are while they serve, from
-// what the ordinary questions to their engines answer (scaling.Pace). Nothing is tried on
-// users only to learn.
+// Package profile learns how fast the replicas of a variant are while they serve, from what the
+// ordinary questions to their engines answer (scaling.Pace). No experiment is run on the requests
+// of users.
 //
-// What is learned is the time of a step, in which each of the n requests that are decoding
-// gets a token, and some tokens of prompts are computed:
+// It learns the time of a step, in which each of the n requests that decode gets a token, and in
+// which some input tokens are computed:
 //
 //	step = a + b n + d tokens            [ms]
 //
-// It is what continuous batching with chunked prefill does, and an ITL is the time of
-// a step. By Little's law a replica shows its n: the seconds that its requests waited
-// for a token in a second. A token shares its step with one request more than that where requests
-// come independent of each other, and with as many where a gateway levels the replicas: half a request
-// more is taken. The first token of a request that does not wait in a queue comes after the rest
-// of the step that runs, and the steps of its own prompt:
+// That is continuous batching with chunked prefill, and an ITL is the time of a step. By Little's
+// law a replica shows its n: the seconds that its requests waited for a token in a second. The step
+// of a token has n + 1 requests where requests arrive independently of each other, and n where a
+// gateway levels the replicas: the law uses n + 1/2. The first token of a request that does not
+// wait in a queue comes after the rest of the running step and the steps of its own prompt:
 //
 //	TTFT = c + e step (1/2 + r) + f prompt (1 + 1.5 p)         [ms],  e about 1, f about d
 //
-// where r is the part of the time in which a step runs, 1 - exp(-n), and p that in which one
-// computes prompts, d times the tokens of prompts in a ms: the prompts of others come first.
+// where r = 1 - exp(-n) is the part of the time in which a step runs, and p the part in which
+// prompts are computed, d times the input tokens in a ms: the prompts of others come first.
 //
-// Both are Bayesian linear regressions with the part by which a measurement is off taken for
-// normal, so that a step of 10 ms counts as much as one of 100 ms. What was seen is
-// kept as sums in bands of the concurrency (scaling.Fit), in each of which the past counts for ten
-// windows at most: idle hours do not drown busy ones, and what changes is learned anew.
+// Both are Bayesian linear regressions with normal relative errors, so that a step of 10 ms counts
+// as much as one of 100 ms. The looks are kept as sums in bands of the concurrency (scaling.Fit).
+// In each band the past counts for at most ten windows: idle hours do not drown busy ones, and
+// changes are learned.
 //
-// What was seen outlives the process (package store). It is forgotten with the accelerator
-// that it was seen on, and counts for little once the engine is started otherwise
-// (scaling.Fit.For).
+// What was seen outlives the process (package store). It is forgotten when the accelerator changes,
+// and counts for little once the engine starts with another template (scaling.Fit.For).
 //
-// What a user states of a variant is where its regression begins; of others that is a prior: what
-// replicas like its own showed in another namespace, where Share is asked, else one that is computed
-// by package roofline. A variant that was never seen is believed to be as it is stated, or else to
-// differ from another of its model that was as the priors of the two do.
+// The regression of a variant begins with the profile that the user states. Without one it begins
+// with a prior: what replicas of its kind showed in another namespace, where Share is asked, else
+// the one that package roofline computes. A variant that was never seen is believed to be as
+// stated. Without a profile it is believed to differ from a variant of its model that was seen as
+// the priors of the two differ.
 package profile

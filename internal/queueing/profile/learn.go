@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// mostLooks is for how many windows a band counts at most: what is new then counts for
-	// a tenth, so that of what was before a change a twentieth is left after half an hour.
+	// mostLooks is the largest number of windows that a band counts for: a new window then counts
+	// for a tenth, so that half an hour after a change a twentieth of the old looks is left.
 	mostLooks = 10
-	// leastDecoding is the fewest requests decoding of which the time of a step is learned.
+	// leastDecoding is the least number of decoding requests from which the time of a step is
+	// learned.
 	leastDecoding = 0.05
-	// crowded is the KV cache usage above which a replica may preempt: the tokens that
-	// it then computes again are counted nowhere.
+	// crowded is the KV cache usage from which on a replica may preempt: no counter includes the
+	// tokens that it then computes again.
 	crowded = 0.95
 )
 
-// Learn returns what was seen of the replicas of v after a look at s. A look counts in
-// full once a window, and replicas of one band count as one. What tells nothing of an ordinary
-// step is left out: while a replica of the variant is new, while more requests wait than replicas are
-// Ready, of a replica that is stuck or whose KV cache is full, and for a few windows what is
-// far off all that was seen before. Where nothing else is known, what is seen in an overload
-// is better than that.
+// Learn returns past with the looks at the replicas of v in s. A look counts in full once a window,
+// and the replicas of one band count as one. Learn omits what is no ordinary step: all replicas
+// while one of the variant is new or more requests wait than replicas are Ready, replicas that are
+// stuck or whose KV cache is full, and for a few windows looks far off all earlier ones. An
+// overload counts while nothing else is known.
 func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit {
 	past = past.For(v)
 	since := s.At.Sub(past.At)
@@ -43,7 +43,7 @@ func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit 
 	law, fade := lawOf(past), 1-windows/mostLooks
 	seen := looks(s, v, law, over)
 	if len(seen) > 0 && past.Informed() && law.off(past) > unlike {
-		past = past.Faded(fade) // some of it is of what is no more, and would stand against what is until every band is full
+		past = past.Faded(fade) // some looks are of an engine that is gone, and would count until every band is full
 	}
 	past = counted(past, s, seen, windows, fade)
 	for rest := seen; len(rest) > 0; {
@@ -63,7 +63,7 @@ func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit 
 	return past
 }
 
-// firstBand returns the first looks that are of one band.
+// firstBand returns the looks of the first band in seen.
 func firstBand(seen []look) []look {
 	other := slices.IndexFunc(seen, func(one look) bool { return one.band != seen[0].band })
 	if other < 0 {
@@ -72,8 +72,7 @@ func firstBand(seen []look) []look {
 	return seen[:other]
 }
 
-// lawOf returns what is believed of the step of a replica by what was seen alone, the zero value where that
-// is too little.
+// lawOf returns the belief about a step from f alone, the zero value where f has too few looks.
 func lawOf(f scaling.Fit) Belief {
 	if !f.Informed() {
 		return Belief{}
@@ -84,8 +83,8 @@ func lawOf(f scaling.Fit) Belief {
 	return law
 }
 
-// counted counts the tokens and the intervals between them of what was seen, and which part of it was
-// odd; of what was before, a part has faded.
+// counted returns past with the tokens, the intervals between them and the part of odd looks of
+// seen added. It first multiplies those of past by fade.
 func counted(past scaling.Fit, s scaling.Snapshot, seen []look, windows, fade float64) scaling.Fit {
 	past.Generated, past.Reported = past.Generated*fade, past.Reported*fade
 	odd := 0.0
@@ -100,11 +99,14 @@ func counted(past scaling.Fit, s scaling.Snapshot, seen []look, windows, fade fl
 	return past
 }
 
-// Teaches reports whether a replica computes enough to learn the time of a step from.
+// Teaches reports whether the time of a step can be learned from a replica: it computes enough and
+// is not stuck.
 func Teaches(r scaling.ReplicaSample) bool { return r.Stuck == "" && r.Pace.Decoding >= leastDecoding }
 
-// looks returns what the replicas of v showed, in the order of their bands, of an overload where over, beside
-// the law of what was seen before, the zero value where that is not known.
+// looks returns the looks at the replicas of v, in the order of their bands. law is the one learned
+// before, the zero value where it is unknown. over says that the model is overloaded: then full KV
+// caches count, too. There are none while prompts are of unknown length, or a replica became Ready
+// within the window.
 func looks(s scaling.Snapshot, v scaling.Variant, law Belief, over bool) []look {
 	prompt, known := s.Load.Computed()
 	if newest := v.Replicas.NewestReady; !known || !newest.IsZero() && s.At.Sub(newest) < s.Window {
@@ -144,25 +146,26 @@ func overloaded(s scaling.Snapshot) bool {
 	return s.Waiting() > float64(ready)
 }
 
-// look is what one replica showed: times, and what they are explained by.
+// look is what one replica showed: times and their regressors.
 type look struct {
 	band        int
 	step, first [3]float64 // regressors of itl and of ttft
-	itl, ttft   float64    // ms; ttft is 0 where it is not known, or requests waited
-	odd         bool       // far off what was seen before
+	itl, ttft   float64    // ms; ttft is 0 where it is unknown or requests waited
+	odd         bool       // far off earlier looks
 
-	started, reported float64 // requests and intervals between tokens, in a second
+	started, reported float64 // requests and intervals between tokens, per second
 }
 
-// far reports whether a look is so far off a law that no load explains it, as where a counter was reset.
+// far reports whether a look is off a law by a factor that no load explains, as after a counter was
+// reset.
 func far(one look, law Belief) bool {
 	const times = 3
 	is := dot(law.step.mean, one.step)
 	return is > 0 && (one.itl > times*is || one.itl < is/times)
 }
 
-// lookAt returns what a replica showed, of whose prompts so many tokens are computed, each in so
-// many ms; 0 where that is not known, and then its TTFT says nothing.
+// lookAt returns what a replica showed. prompt is the number of input tokens that it computes for a
+// request, token the ms for each; without token the look has no TTFT.
 func lookAt(r scaling.ReplicaSample, prompt, token float64) look {
 	together := meets(r.Pace.Decoding)
 	one := look{
@@ -177,13 +180,14 @@ func lookAt(r scaling.ReplicaSample, prompt, token float64) look {
 	return one
 }
 
-// meets is how many requests a token shares its step with, itself included, where so many are
-// decoding in the mean. Where requests come independent of each other it is one more, by the
-// law of the mean number that an arrival finds; where a gateway levels the replicas it is
-// the larger of one and as many. It is taken to be between the two, which differ by half a request.
+// meets returns the number of requests in the step of a token, itself included, where so many
+// decode in the mean. Where requests arrive independently of each other it is one more, by the law
+// of the mean number that an arrival finds. Where a gateway levels the replicas it is the larger of
+// one and as many. meets returns a number between the two, at most half a request off either.
 func meets(decoding float64) float64 { return decoding + (1+math.Exp(-decoding))/2 }
 
-// alongside is the inverse of meets: how many are decoding in the mean where a token meets so many.
+// alongside is the inverse of meets: it returns the mean number of decoding requests where a step
+// of a token has so many.
 func alongside(meeting float64) (decoding float64) {
 	for range 40 { // each halves the error at least
 		decoding = max(0, meeting-(1+math.Exp(-decoding))/2)
@@ -191,12 +195,14 @@ func alongside(meeting float64) (decoding float64) {
 	return decoding
 }
 
-// firstOf returns what a TTFT is explained by where prompts take such a part of the time: the steps, of which the
-// rest of the one that runs comes first and the own is a full one then, and the tokens of the own prompt and of those
-// of others that come before it. How long the pass of a request that is alone takes beyond half a step is no step more.
+// firstOf returns the regressors of a TTFT, where prompts is the part of the time in which prompts
+// are computed: 1; the steps, which are 1.5 where one runs (its rest and a full one) and half a one
+// where none runs; and the tokens of the own prompt and of others before it. c and f, not more
+// steps, explain the further time of a request that is alone.
 func firstOf(decoding, itl, prompts, prompt float64) [3]float64 {
-	// A request that comes while a prompt is computed waits for the rest of it, which is about as
-	// long as a whole one since long ones are met more often, and is computed with what comes meanwhile.
+	// A request that arrives while a prompt is computed waits for the rest of it, which is about as
+	// long as a whole mean one since long ones are met more often. It is then computed together
+	// with what arrived meanwhile.
 	const before = 1.5
 	runs := 1 - math.Exp(-decoding)
 	return [3]float64{1, itl * (0.5 + runs), prompt * (1 + before*min(1, prompts))}

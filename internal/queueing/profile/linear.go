@@ -6,17 +6,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// noise is by which part of it a measurement is off for no reason that the fit knows.
+// noise is the assumed standard deviation of a measurement from the law, a ratio.
 const noise = 0.03
 
-// linear is what is believed of three coefficients that are at least 0: a normal
-// distribution.
+// linear is the belief about three coefficients that are at least 0: a normal distribution.
 type linear struct {
 	mean [3]float64
 	cov  [3][3]float64
 }
 
-// spread returns coefficients that are independent of each other and may be off by so much.
+// spread returns independent coefficients with the standard deviations off.
 func spread(mean, off [3]float64) linear {
 	l := linear{mean: mean}
 	for i, o := range off {
@@ -25,7 +24,8 @@ func spread(mean, off [3]float64) linear {
 	return l
 }
 
-// scaled returns l where all coefficients together may be off by a part of them, too.
+// scaled returns l with a further common error of all coefficients: part is its standard deviation,
+// a ratio.
 func (l linear) scaled(part float64) linear {
 	for i := range 3 {
 		for j := range 3 {
@@ -35,10 +35,11 @@ func (l linear) scaled(part float64) linear {
 	return l
 }
 
-// unbiased returns the sums of all bands without the bias of dividing by what was measured, by how far
-// each is off at random: a band in which few requests start is off by more than others.
+// unbiased returns the sums of all bands without the bias of dividing by the measured time. It
+// takes the noise of each band from its looks: a band in which few requests start has more than
+// others.
 func (l linear) unbiased(bands []scaling.Sums) (all scaling.Sums) {
-	const most = 0.05 // of a variance: what is off by more is no noise
+	const most = 0.05 // of a variance: more is no noise
 	for _, s := range bands {
 		all = all.And(s)
 	}
@@ -51,8 +52,8 @@ func (l linear) unbiased(bands []scaling.Sums) (all scaling.Sums) {
 	return all
 }
 
-// after returns what is believed after looks, by a Bayesian linear regression. A
-// coefficient that would be negative is 0.
+// after returns the belief after looks, by a Bayesian linear regression. Coefficients that would be
+// negative are 0.
 func (l linear) after(s scaling.Sums) linear {
 	held := [3]bool{}
 	post := l.solve(s, held)
@@ -107,11 +108,12 @@ func (l linear) solve(s scaling.Sums, held [3]bool) linear {
 	return out
 }
 
-// quicker returns the coefficients with the step of a request that is alone, the sum of the first two,
-// by so many standard deviations less, and each as likely as can be with that: what was seen
-// is met as before, and what was not is given the benefit of the doubt.
+// quicker returns l with a shorter step of a request that is alone, which is the sum of the first
+// two coefficients: shorter by so many standard deviations. Each coefficient gets its most likely
+// value under that condition, so that well measured loads keep their times and others get the
+// benefit of the doubt.
 func (l linear) quicker(deviations float64) linear {
-	var with [3]float64 // the covariances of the sum with each
+	var with [3]float64 // covariances of the sum with each coefficient
 	for i := range 3 {
 		with[i] = l.cov[i][0] + l.cov[i][1]
 	}
@@ -126,7 +128,7 @@ func (l linear) quicker(deviations float64) linear {
 	return l
 }
 
-// inverse inverts a matrix that is positive definite, or has rows of nothing.
+// inverse returns the inverse of a matrix that is positive definite, or has rows of zeros.
 func inverse(m [3][3]float64) (out [3][3]float64) {
 	if diagonal := [3][3]float64{{m[0][0]}, {1: m[1][1]}, {2: m[2][2]}}; m == diagonal && m[0][0]*m[1][1]*m[2][2] != 0 {
 		out[0][0], out[1][1], out[2][2] = 1/m[0][0], 1/m[1][1], 1/m[2][2]

@@ -7,9 +7,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Missing says why what is known of v does not count yet, or grows no further at this look,
-// after which f is what was seen: first how much was seen, then what keeps more from being so.
-// It is empty where enough was seen.
+// Missing says why what is known of v does not count yet: how much was seen, then what keeps this
+// look from adding to it. f is what was seen, this look included. It is empty where enough was
+// seen.
 func Missing(s scaling.Snapshot, v scaling.Variant, f scaling.Fit) []string {
 	if f.Informed() {
 		return nil
@@ -35,7 +35,7 @@ func Missing(s scaling.Snapshot, v scaling.Variant, f scaling.Fit) []string {
 	return append(out, silent(s, v)...)
 }
 
-// silent says why no replica of v shows an ordinary step, where none does.
+// silent says why no replica of v shows an ordinary step; it returns nothing where one does.
 func silent(s scaling.Snapshot, v scaling.Variant) []string {
 	var idle, full, stuck scaling.Replicas
 	for _, r := range s.Replicas {

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// movedFar is by which part a latency has to differ from what is stated for the profile to be moved:
-	// by less, what was measured says the same.
+	// movedFar is the part by which a latency must differ from the stated one for the profile to
+	// count as moved.
 	movedFar = 0.1
-	// usualTogether is for how many requests together a profile is compared where nothing was seen.
+	// usualTogether is the concurrency at which profiles are compared where none was seen.
 	usualTogether = 16
 )
 
-// movedProfile compares the stated profile of v with what is believed of it, after f was seen. It returns
-// false where v has none, and where the two say the same.
+// movedProfile compares the stated profile of v with the belief b after f. It returns false where v
+// has no profile, and where the two agree.
 func movedProfile(v scaling.Variant, b Belief, f scaling.Fit, prompt, answer float64) (scaling.MovedProfile, bool) {
 	if !v.Profile.Usable() {
 		return scaling.MovedProfile{}, false
@@ -31,7 +31,7 @@ func movedProfile(v scaling.Variant, b Belief, f scaling.Fit, prompt, answer flo
 	return m, itl || ttft && b.looks > 0 // another variant moves the time of a step, from which the TTFT follows
 }
 
-// latency returns what p says of n requests together, with so many tokens of prompt.
+// latency returns the latencies by p at a concurrency of n, with so many input tokens.
 func latency(p scaling.Profile, prompt, n float64) scaling.Latency {
 	return scaling.Latency{TTFT: p.Gamma + p.Delta*prompt*n, ITL: p.Alpha + p.Beta*n}
 }

@@ -2,18 +2,18 @@ package profile
 
 import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 
-// Present is what is known of a variant beside what its replicas show now.
+// Present is what is known of a variant, beside what its replicas show now.
 type Present struct {
 	Variant scaling.VariantKey
 	Looks   float64 // windows that count
 	// Measured is the mean ITL of its replicas, in ms; 0 while none decodes.
 	Measured float64
-	// Learned is the mean ITL that is believed of what they compute, in ms. It is 0 while none
-	// decodes or nothing is known.
+	// Learned is the mean ITL expected for their present load, in ms; 0 while none decodes or
+	// nothing is known.
 	Learned Interval
 }
 
-// Presents returns what is known of the variants of the model of s, in their order.
+// Presents returns a Present for each variant of the model of s, in their order.
 func Presents(s scaling.Snapshot, fits map[scaling.VariantKey]scaling.Fit) []Present {
 	prompt, lengths := s.Load.Computed()
 	fits = used(s.Variants, fits)
@@ -38,8 +38,8 @@ func Presents(s scaling.Snapshot, fits map[scaling.VariantKey]scaling.Fit) []Pre
 	return out
 }
 
-// means returns the regressors of the ITL and the ITL of the replicas of a variant that
-// decode, in the mean; 0 where none does.
+// means returns the mean regressors and the mean ITL, in ms, of the replicas of a variant that
+// decode; 0 where none does.
 func means(s scaling.Snapshot, v scaling.VariantKey, prompt float64) (x [3]float64, itl float64) {
 	n := 0.0
 	for _, r := range s.Replicas {

@@ -8,20 +8,20 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Prior is what is believed of a replica before any of its variant was seen: computed from
-// the size of its model and the data sheet of its accelerators.
+// Prior is the belief about a replica of a variant that was never seen. It is computed from the
+// size of its model and the data sheet of its accelerators.
 type Prior struct {
 	Belief
-	KV    float64 // tokens that its KV cache holds
+	KV    float64 // tokens of its KV cache
 	model roofline.Model
 	on    roofline.Accelerator
 	count scaling.Accelerators
 	speed roofline.Speed
 }
 
-// Computed returns the prior of a variant for requests with so many tokens of prompt to
-// compute and of answer. It fails where the model's size or the accelerator is not known, and
-// where the model does not fit: the error says what is missing.
+// Computed returns the prior of a variant for requests with so many input tokens to compute and
+// output tokens. It fails where the size of the model or the accelerator is unknown, and where the
+// model does not fit: the error says what is missing.
 func Computed(v scaling.Variant, prompt, answer float64) (Prior, error) {
 	p := Prior{count: max(1, v.GPUsPerReplica)}
 	if spread := v.Loaded.Accelerators; spread > 0 {
@@ -56,7 +56,7 @@ func Computed(v scaling.Variant, prompt, answer float64) (Prior, error) {
 	return p, nil
 }
 
-// String says in words where the prior comes from.
+// String says in words what the prior is computed from.
 func (p Prior) String() string {
 	_, off := p.speed.Range([3]float64{1, 1, 0}, 0.8)
 	active := ""
@@ -70,9 +70,8 @@ func (p Prior) String() string {
 // known reports whether the prior was computed.
 func (p Prior) known() bool { return p.speed.Step > 0 }
 
-// before returns what is believed of v before any of its replicas was seen: by its stated
-// profile, else by what is shared with f, which is whether it is, else as it is computed, else next to
-// nothing.
+// before returns the belief about v before any of its replicas was seen: its stated profile, else
+// what f shares, else the computed prior, else Unknown. shared reports whether it is what f shares.
 func before(v scaling.Variant, f scaling.Fit, computed Prior, prompt float64) (b Belief, shared bool) {
 	b = Unknown()
 	switch {
@@ -84,9 +83,9 @@ func before(v scaling.Variant, f scaling.Fit, computed Prior, prompt float64) (b
 	return believed(b, f)
 }
 
-// moved returns what is believed of a variant where b is believed of another of its model: it
-// differs as the steps that were believed of the two before do, which err alike. Where nothing was
-// believed, the two are alike.
+// moved returns the belief about a variant from the belief b about another of its model. from and
+// to are the earlier steps of the other one and of this one: they differ as before, since both are
+// off by the same factor. Where either is unknown, the variants are alike.
 func (b Belief) moved(from, to [3]float64) Belief {
 	if from[0] > 0 && to[0] > 0 {
 		for i, is := range to {

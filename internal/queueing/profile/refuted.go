@@ -9,27 +9,28 @@ import (
 )
 
 const (
-	// unlike is the part by which a window may be off the law in the mean. Replicas that keep it are off by
-	// 0.02 to 0.05 where loads change slowly, and by up to 0.2 in bursts.
+	// unlike is the largest deviation of the windows from the law (root mean square, a ratio).
+	// Replicas that keep the law are off by 0.02 to 0.05 where loads change slowly, and by up to
+	// 0.2 in bursts.
 	unlike = 0.25
-	// chunked is how many tokens an interval between tokens may stand for. Requests that clients take
-	// back count as generated, so that it is above 1 with many of them.
+	// chunked is the largest number of tokens for each interval between tokens. Requests that
+	// clients cancel count as generated, so that many of them raise it above 1.
 	chunked = 1.5
 )
 
-// Refutation is why what was seen of replicas is not used, "" where it is.
+// Refutation is the reason why a fit is not used, "" where it is used.
 type Refutation string
 
 // The refutations.
 const (
-	Chunked  Refutation = "Chunked"  // an interval is that between chunks of several tokens
-	Unsound  Refutation = "Unsound"  // the coefficients are no numbers that an engine has
+	Chunked  Refutation = "Chunked"  // an interval is between chunks of several tokens
+	Unsound  Refutation = "Unsound"  // no engine has such coefficients
 	Unlawful Refutation = "Unlawful" // windows do not keep the law of a step
 )
 
-// Refuted says why what was seen of replicas is not used, since the law of the package does not hold
-// for what they report: which refutation, what stays the same of it in words, and the numbers, which
-// move. All are "" where it is used.
+// Refuted returns why a fit is not used because the law of the package does not hold for it: the
+// refutation, the part of the message that does not change between cycles, and its numbers, which
+// do. All are "" where the fit is used.
 func Refuted(f scaling.Fit) (what Refutation, stable, moving string) {
 	if !f.Informed() {
 		return "", "", ""
@@ -49,13 +50,14 @@ func Refuted(f scaling.Fit) (what Refutation, stable, moving string) {
 	return "", "", ""
 }
 
-// off is by which part a window of f is off the law of a step.
+// off returns the deviation of the windows of f from the law of a step: root mean square, as a
+// ratio.
 func (b Belief) off(f scaling.Fit) float64 {
 	var sums [usualBands]scaling.Sums
 	return math.Sqrt(spreadOf(b.step.mean, appendITL(sums[:0], f)))
 }
 
-// used returns what is used of what was seen of variants.
+// used returns the fits without what was seen in refuted ones.
 func used(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) map[scaling.VariantKey]scaling.Fit {
 	out, own := fits, false
 	for _, v := range variants {

@@ -8,21 +8,21 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// sharedOff is the part by which each coefficient of what another namespace showed may be off
-// here, and all of them together: its prompts, drivers and limits of power may be others.
+// sharedOff is the standard deviation, as a ratio, of each coefficient that another namespace
+// showed, and of all of them together: its prompts, drivers and power limits may differ.
 const sharedOff = 0.2
 
-// sharedAt is a step by which what namespaces showed is ordered: eight requests together, of
-// which one computes a hundred tokens of its prompt.
+// sharedAt is the step by which namespaces are ordered: eight requests together, of which one
+// computes a hundred tokens of its prompt.
 var sharedAt = [3]float64{1, 8, 100}
 
-// kind is what has to be equal of replicas that are as fast as each other.
+// kind is what replicas that are equally fast have in common.
 type kind struct {
 	model string
 	scaling.Subject
 }
 
-// kindOf returns the kind of a variant, and false while part of it is not known.
+// kindOf returns the kind of a variant, and false while part of it is unknown.
 func kindOf(v scaling.Variant) (kind, bool) {
 	k := kind{v.Model.ID, scaling.Subject{Accelerator: v.Accelerator, GPUs: v.GPUsPerReplica, Template: v.Template}}
 	return k, v.Missing == "" && k.model != "" && k.Accelerator != "" && k.GPUs > 0 && k.Template != ""
@@ -36,11 +36,11 @@ type lender struct {
 	step  float64 // ms at sharedAt
 }
 
-// Share returns for each variant what was seen in other namespaces of replicas of its kind: of
-// the same model ID on as many accelerators of the same type with the same pod template. A
-// namespace counts once, by its variant that was seen most, and only while what it shows keeps
-// the law of a step. Of several namespaces the median one counts, of two in the middle the slower:
-// one that shows what is not so moves nothing beyond what the others show.
+// Share returns for each variant what replicas of its kind showed in other namespaces: replicas of
+// the same model ID, with the same accelerator type and count and the same pod template. A
+// namespace counts once, by the variant that was seen most, and only while that keeps the law of a
+// step. The median namespace counts, of two in the middle the slower one: a namespace with false
+// readings cannot move the result beyond the readings of others.
 func Share(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) map[scaling.VariantKey]scaling.Shared {
 	type place struct {
 		kind
@@ -75,7 +75,7 @@ func Share(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) 
 	return out
 }
 
-// lendersOf returns what each namespace showed of each kind, by its variant that was seen most.
+// lendersOf returns what each namespace showed of each kind, by the variant that was seen most.
 func lendersOf(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) map[kind]map[string]lender {
 	best := map[kind]map[string]lender{}
 	for _, v := range scaling.ByKey(variants) {
@@ -99,9 +99,8 @@ func lendersOf(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.F
 	return best
 }
 
-// believed returns what is believed of replicas of which f was seen, where others showed what
-// is shared and so much was believed before. It returns false where nothing is shared, or where what was
-// seen contradicts it.
+// believed returns the belief before, with what f shares added. It returns false where f shares
+// nothing, or where that contradicts what was seen.
 func believed(before Belief, f scaling.Fit) (Belief, bool) {
 	if !f.Shared.Known() {
 		return before, false

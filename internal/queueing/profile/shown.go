@@ -9,52 +9,53 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Origin is where what is known of a replica comes from.
+// Origin says where the knowledge of a replica comes from.
 type Origin string
 
 // The origins.
 const (
-	Nowhere            Origin = "nothing"              // too little was seen of all variants of the model, nothing is stated and nothing can be computed
-	IsComputed         Origin = "computed"             // from the model's size and the accelerator, of whose replicas nothing was seen
-	IsStated           Origin = "stated"               // the profile of the user, of whose replicas nothing was seen
-	IsShared           Origin = "shared"               // what replicas like its own showed in another namespace
-	LearnedAfterShared Origin = "learned after shared" // from its own replicas, beginning with that
+	Nowhere            Origin = "nothing"              // no variant of the model was seen enough, and nothing is stated, shared or computed
+	IsComputed         Origin = "computed"             // from the size of the model and the accelerator: no replica was seen
+	IsStated           Origin = "stated"               // the profile of the user: no replica was seen
+	IsShared           Origin = "shared"               // what replicas of its kind showed in another namespace
+	LearnedAfterShared Origin = "learned after shared" // from its own replicas, with shared knowledge as prior
 	IsLearned          Origin = "learned"              // from its own replicas
-	LearnedAfterStated Origin = "learned after stated" // from its own replicas, beginning with the profile of the user
-	LikeAnother        Origin = "like another"         // another variant of the model, of which most was seen
-	LearnedAfterLike   Origin = "learned after like"   // from its own replicas, beginning with that variant
+	LearnedAfterStated Origin = "learned after stated" // from its own replicas, with the profile of the user as prior
+	LikeAnother        Origin = "like another"         // from another variant of the model, the best known one
+	LearnedAfterLike   Origin = "learned after like"   // from its own replicas, with that variant as prior
 )
 
-// Shown is what is known of the speed of the replicas of one variant, for people and
-// their programs. Lengths are of the requests of now, in tokens; 0 while they are not known.
+// Shown is what is known of the speed of the replicas of one variant, for people and their
+// programs. Lengths are of the present requests, in tokens; 0 while they are unknown.
 type Shown struct {
 	Variant scaling.VariantKey `json:"variant"`
 	From    Origin             `json:"from"`
-	// Like is the variant that it is taken to be like, where it is to one.
+	// Like is the variant that it is assumed to resemble, if any.
 	Like scaling.VariantKey `json:"like,omitzero"`
-	// Namespaces is in how many other namespaces replicas like its own were seen, where what is known begins
-	// with what they showed.
+	// Namespaces is the number of other namespaces with replicas of its kind, where the knowledge
+	// begins with what they showed.
 	Namespaces int       `json:"namespaces,omitempty"`
 	Looks      float64   `json:"looks"`       // windows that count
 	At         time.Time `json:"at,omitzero"` // of the last look
 	Informed   bool      `json:"informed"`    // enough was seen without a queue
-	Prompt     float64   `json:"prompt"`      // without what is found in the prefix cache
+	Prompt     float64   `json:"prompt"`      // input tokens without those found in the prefix cache
 	Answer     float64   `json:"answer"`
-	// Coefficients are those of the laws of the package, none where nothing is known.
+	// Coefficients are those of the laws of the package; none where nothing is known.
 	Coefficients []Coefficient `json:"coefficients,omitempty"`
-	// ITLScatter and TTFTScatter are the part by which one window is off what is fitted.
+	// ITLScatter and TTFTScatter are the standard deviations of one window from the fit, as ratios.
 	ITLScatter  float64 `json:"itlScatter,omitempty"`
 	TTFTScatter float64 `json:"ttftScatter,omitempty"`
 	Bands       []Seen  `json:"bands,omitempty"`
-	// Profile is what is learned as a profile for requests of those lengths. The zero value is none.
+	// Profile is the learned profile for requests of those lengths. The zero value is none.
 	Profile scaling.Profile `json:"profile,omitzero"`
 	// Stated is the profile of the user. The zero value is none.
 	Stated scaling.Profile `json:"stated,omitzero"`
-	// Computed says from what the prior of the variant is computed, "" where it cannot be.
+	// Computed says which data the prior of the variant is computed from, "" where it cannot be
+	// computed.
 	Computed string `json:"computed,omitempty"`
-	// Refuted says why what was seen of its replicas is not used, "" where it is.
+	// Refuted says why what was seen of its replicas is not used, "" where it is used.
 	Refuted string `json:"refuted,omitempty"`
-	// Doubts are what to know before the numbers are relied on.
+	// Doubts are warnings about the numbers.
 	Doubts []string `json:"doubts,omitempty"`
 
 	step, first estimate
@@ -68,31 +69,31 @@ type Coefficient struct {
 	Interval
 }
 
-// Seen is what was seen while about as many requests were computed together.
+// Seen is what was seen in one band of the concurrency, or in an overload.
 type Seen struct {
 	From float64 `json:"from"` // concurrency
 	To   float64 `json:"to"`
 	// Overload says that more requests waited than there were replicas.
 	Overload    bool    `json:"overload,omitempty"`
 	Concurrency float64 `json:"concurrency"` // in the mean
-	Tokens      float64 `json:"tokens"`      // of prompts in a step, in the mean
+	Tokens      float64 `json:"tokens"`      // input tokens of a step, in the mean
 	ITL         Fitted  `json:"itl"`
 	TTFT        Fitted  `json:"ttft,omitzero"`
 }
 
-// Fitted is a time that was measured beside the same by the law.
+// Fitted is a measured time beside the time by the law.
 type Fitted struct {
 	Looks    float64 `json:"looks"`    // windows
 	Measured float64 `json:"measured"` // ms
 	Fit      float64 `json:"fit"`      // ms
-	Off      float64 `json:"off"`      // by which part the measured is above the fitted, in the mean
-	Scatter  float64 `json:"scatter"`  // by which part one window is off, the root of the mean square
-	// Now is what would be measured with the lengths of now, in ms; 0 while they are not known.
+	Off      float64 `json:"off"`      // mean deviation from the fit, a ratio; positive where it is longer
+	Scatter  float64 `json:"scatter"`  // root mean square deviation of one window, a ratio
+	// Now is the measured time converted to the present lengths, in ms; 0 while they are unknown.
 	Now float64 `json:"now,omitempty"`
 }
 
-// Show returns what is known of the variants of a model, in their order, for requests with
-// so many tokens of prompt to compute and of answer; 0 where that is not known.
+// Show returns what is known of the variants of a model, in their order, for requests with so many
+// input tokens to compute and output tokens; 0 where that is unknown.
 func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) []Shown {
 	seen := fits
 	fits = used(variants, fits)
@@ -103,7 +104,7 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, p
 		if what, why, numbers := Refuted(seen[v.Key]); what != "" {
 			out[i].Refuted = strings.TrimSuffix(why+": "+numbers, ": ")
 		}
-		// One of which nothing is known but what is computed tells nothing of others.
+		// A variant with only a computed prior tells nothing of others.
 		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && !begin[anchor].shared && begin[anchor].now.looks == 0
 		out[i].From = origin(v, begin[i], alone, anchor < 0, out[i].Looks)
 		if from := out[i].From; from == LikeAnother || from == LearnedAfterLike {
@@ -128,10 +129,11 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, p
 	return out
 }
 
-// sources are those of what is known where nothing was seen of its own replicas.
+// sources maps the origins of variants without looks of their own to the sources of their profiles.
 var sources = map[Origin]string{LikeAnother: SourceOthers, IsShared: SourceShared, IsComputed: SourceComputed}
 
-// origin says where what is known of a variant comes from, of which so many windows count.
+// origin returns where the knowledge of v comes from. alone says that it does not come from another
+// variant, nothing that no variant is known, and looks counts the windows of its own replicas.
 func origin(v scaling.Variant, begin beginning, alone, nothing bool, looks float64) Origin {
 	switch {
 	case v.Profile.Usable() && looks > 0:
@@ -156,7 +158,7 @@ func origin(v scaling.Variant, begin beginning, alone, nothing bool, looks float
 	return LikeAnother
 }
 
-// shown returns what is known of v by what was believed before and what was seen.
+// shown returns what is known of v, from the belief before f and from f.
 func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float64) Shown {
 	s := Shown{Variant: v.Key, At: f.At, Informed: f.Informed(), Prompt: prompt, Answer: answer}
 	if v.Profile.Usable() {
@@ -192,10 +194,11 @@ func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float6
 	return s
 }
 
-// usualBands is how many bands most replicas are seen in at most: the sums of as many stay on the stack.
+// usualBands is the number of bands that most replicas are not seen in more of: as many sums stay
+// on the stack.
 const usualBands = 12
 
-// appendITL appends the sums of which f's law of a step is made.
+// appendITL appends the sums that f's law of a step is fitted to.
 func appendITL(to []scaling.Sums, f scaling.Fit) []scaling.Sums {
 	for i := range f.Bands {
 		if b := &f.Bands[i]; b.ITL.Looks > 0 {
@@ -208,7 +211,7 @@ func appendITL(to []scaling.Sums, f scaling.Fit) []scaling.Sums {
 	return to
 }
 
-// appendTTFT appends the sums of which f's law of a TTFT is made.
+// appendTTFT appends the sums that f's law of a TTFT is fitted to.
 func appendTTFT(to []scaling.Sums, f scaling.Fit) []scaling.Sums {
 	for i := range f.Bands {
 		if b := &f.Bands[i]; b.TTFT.Looks > 0 {
@@ -237,7 +240,7 @@ func coefficients(step, first estimate) []Coefficient {
 	return out
 }
 
-// band is what was seen in one band.
+// band returns what was seen in one band; from and to are 0 for an overload.
 func (s Shown) band(from, to float64, itl, ttft scaling.Sums) Seen {
 	b := Seen{From: from, To: to, Overload: to == 0, ITL: fitted(s.step, itl), TTFT: fitted(s.first, ttft)}
 	b.Concurrency, b.Tokens = itl.X1/itl.X0, itl.X2/itl.X0
@@ -259,24 +262,23 @@ func fitted(e estimate, s scaling.Sums) Fitted {
 	return Fitted{Looks: s.Looks, Measured: measured, Fit: (1 - off) * measured, Off: off, Scatter: math.Sqrt(misfit(e.mean, s))}
 }
 
-// tokens is how many tokens of prompts a step computes with so many requests together.
+// tokens returns the mean number of input tokens that a step computes at a concurrency.
 func (s Shown) tokens(concurrency float64) float64 {
 	return alongside(concurrency) * s.Prompt / max(1, s.Answer-1)
 }
 
-// firstAt is what explains a TTFT with so many requests together and such an ITL, of prompts of so many tokens.
+// firstAt returns the regressors of a TTFT at a concurrency and an ITL in ms, for the prompts of s.
 func (s Shown) firstAt(concurrency, itl float64) [3]float64 {
 	decoding := alongside(concurrency)
 	return firstOf(decoding, itl, s.step.mean[2]*s.tokens(concurrency)/max(tiny, itl), s.Prompt)
 }
 
-// ITL returns what is believed of the mean ITL with so many requests computed together, in ms,
-// at the lengths of now.
+// ITL returns the expected mean ITL at a concurrency, in ms, with the present lengths.
 func (s Shown) ITL(concurrency float64) Interval {
 	return s.step.latency([3]float64{1, concurrency, s.tokens(concurrency)})
 }
 
-// TTFT returns the same of the mean TTFT of a request that does not wait.
+// TTFT returns the expected mean TTFT of a request that does not wait, in the same way.
 func (s Shown) TTFT(concurrency float64) Interval {
 	itl := s.ITL(concurrency)
 	x := s.firstAt(concurrency, itl.Mean)
@@ -287,7 +289,7 @@ func (s Shown) TTFT(concurrency float64) Interval {
 	return out
 }
 
-// Highest is about the most requests that were seen to be computed together, 0 for none.
+// Highest returns about the highest concurrency that was seen, in requests; 0 for none.
 func (s Shown) Highest() (most float64) {
 	for _, b := range s.Bands {
 		most = max(most, b.To, b.Concurrency)
@@ -295,7 +297,7 @@ func (s Shown) Highest() (most float64) {
 	return most
 }
 
-// doubts says what keeps f from telling more than it does.
+// doubts says what limits the conclusions from f.
 func (s Shown) doubts(f scaling.Fit) (out []string) {
 	const joined = 0.95 // correlation
 	if len(f.Bands) == 1 {
@@ -308,15 +310,15 @@ func (s Shown) doubts(f scaling.Fit) (out []string) {
 	return out
 }
 
-// Lengths returns the lengths of the requests of a model, in tokens: of prompts what has to
-// be computed, since it is not found in the prefix cache. It is false where no request was seen.
+// Lengths returns the mean lengths of the requests of a model, in tokens: prompt without the tokens
+// found in the prefix cache, and answer. It returns false where no request was seen.
 func Lengths(m scaling.Means, now scaling.Load) (prompt, answer float64, known bool) {
 	prompt, answer, known = m.Lengths()
 	return prompt * (1 - min(1, now.PrefixHits.Or(0))), answer, known
 }
 
-// LengthsFor returns the same by the newest of what is remembered with the variants of a model,
-// of the requests of now where nothing is, as where no engine sizes by lengths; 0 where neither is known.
+// LengthsFor returns the same by the newest remembered lengths of the variants of a model, or by
+// the present requests where none are remembered; 0 where neither is known.
 func LengthsFor(remembered []scaling.Means, now scaling.Load) (prompt, answer float64) {
 	var newest scaling.Means
 	for _, m := range remembered {

@@ -7,26 +7,28 @@ import (
 )
 
 const (
-	// aheadAtMost is how many times as many requests as were ever seen together a replica is
-	// believed to compute: what is beyond is tried in steps, each once the one before was seen.
+	// aheadAtMost limits the believed batch to a multiple of the highest concurrency that was seen:
+	// larger batches are tried in steps, each after the one before was seen.
 	aheadAtMost = 2
-	// alike is by which part a variant that was not seen may differ from another of its
-	// model.
+	// alike is the standard deviation between a variant that was not seen and another of its model,
+	// a ratio.
 	alike = 0.5
 )
 
 // Known is what is believed of the variants of a model.
 type Known struct {
-	// Variants have the profiles that are believed, and where that is another, the stated one beside it.
+	// Variants have the believed profiles, and beside each that differs the stated one.
 	Variants []scaling.Variant
-	// Moved are those whose stated profile was moved by what was measured, in the order of Variants.
+	// Moved lists the variants whose stated profile was moved by measurements, in the order of
+	// Variants.
 	Moved []scaling.MovedProfile
 }
 
-// Of returns what is believed of the variants of a model, for requests with so many
-// tokens of prompt to compute and of answer, of which an ITL is wanted, 0 for none. Of those
-// that were not seen enough it is what is stated, what another namespace shares, what was seen of
-// another, or what is computed. It returns false while too little was seen of all of them and none can be computed.
+// Of returns what is believed of the variants of a model, for requests with so many input tokens to
+// compute and output tokens, and a wanted itl in ms, 0 for none. For a variant that was not seen
+// enough that is the stated profile, what another namespace shares, what another variant showed, or
+// the computed prior. Of returns false where answer is 0, or where no variant was seen enough, is
+// shared or can be computed.
 func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer, itl float64) (Known, bool) {
 	if !(answer > 0) {
 		return Known{}, false
@@ -71,10 +73,10 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 	return Known{Variants: out, Moved: moved}, true
 }
 
-// batch returns how many requests a replica of v computes together at most, 0 where that is not
-// known: as it is stated or its engine is started, of replicas that were seen no more than
-// twice what was seen, here or else in another namespace, and of others no more than their KV cache is
-// computed to hold, if it is.
+// batch returns the largest batch of a replica of v, in requests, 0 where that is unknown: as
+// stated or as its engine is started. It is at most twice the highest concurrency seen, here or
+// else in another namespace. Where none was seen, it is at most what the KV cache is computed to
+// hold, if that is known.
 func batch(v scaling.Variant, f scaling.Fit, holds float64) int {
 	stated, most := v.SizedBatch(), holds
 	if high := cmp.Or(highest(f.Bands), highest(f.Shared.Bands)); high > 0 {
@@ -86,18 +88,17 @@ func batch(v scaling.Variant, f scaling.Fit, holds float64) int {
 	return min(cmp.Or(stated, scaling.DefaultBatch), int(max(1, most)))
 }
 
-// beginning is what is believed of a variant before what was seen of it.
+// beginning is the belief about a variant before what was seen of it.
 type beginning struct {
 	Belief
 	now      Belief     // after what was seen of it
-	computed [3]float64 // the step of the prior that is computed, 0 where none can be
-	holds    float64    // tokens, the KV cache by that prior
-	moved    bool       // from what is stated, as another of the model is off what is stated of it
-	shared   bool       // by another namespace
+	computed [3]float64 // the step of the computed prior, 0 where there is none
+	holds    float64    // tokens of the KV cache by that prior
+	moved    bool       // corrected by the factor of the anchor to its stated profile
+	shared   bool       // begins with what another namespace showed
 }
 
-// rank orders those that were seen alike: what is stated comes before what is shared, and that before
-// what is computed.
+// rank orders variants that were seen equally: stated before shared, shared before computed.
 func (b beginning) rank(v scaling.Variant) int {
 	switch {
 	case v.Profile.Usable():
@@ -108,11 +109,12 @@ func (b beginning) rank(v scaling.Variant) int {
 	return 0
 }
 
-// beginnings returns what is believed of each variant before what was seen of it, and which is
-// the one of which most is known: the one that was seen most; where all were seen too little,
-// of those that can be computed or are shared the first by rank; -1 where there is none. Where that one
-// is not as it is stated, the others are taken to be off what is stated of them as it is: what
-// is measured in one place errs alike. It fills room, of zeros, where that has an element for each.
+// beginnings returns the belief about each variant before what was seen of it, and the anchor: of
+// the variants that were seen enough, are shared or can be computed, the one that was seen most,
+// the first by rank among equals; -1 for none. Where measurements of the anchor differ from its
+// stated profile, the other stated profiles are assumed to be off by the same factor, since they
+// come from the same place. The result is in room, which is all zeros, where that has an element
+// for each variant.
 func beginnings(room []beginning, variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) (begin []beginning, anchor int) {
 	if len(variants) > len(room) {
 		room = make([]beginning, len(variants))
@@ -140,8 +142,8 @@ func beginnings(room []beginning, variants []scaling.Variant, fits map[scaling.V
 	return begin, anchor
 }
 
-// carried carries what is believed of the anchor over to the others: to those of which nothing is
-// stated or shared, and where the anchor showed how far off what is stated of it is, to the rest.
+// carried applies the belief b about the anchor to variants that are not shared: to those without a
+// stated profile, and where measurements of the anchor replaced its stated profile, to the others.
 func (b Belief) carried(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, begin []beginning, anchor int) {
 	from := begin[anchor]
 	shown := variants[anchor].Profile.Usable() && fits[variants[anchor].Key].Informed()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Accelerator is what one accelerator can do, by the data sheet of its maker.
+// Accelerator is what one accelerator can do by its data sheet.
 type Accelerator struct {
 	Name      string  // as its maker has it, without spaces
 	Memory    float64 // GB
@@ -13,12 +13,12 @@ type Accelerator struct {
 	Compute   float64 // 10^12 operations per second on dense matrices of 16 bits
 }
 
-// accelerators are those that are known. Each part of a name between dashes has to be
-// in the name that is looked up; of several that are, the one with most words is meant.
-// Memory, bandwidth and dense 16-bit performance are of the public data sheets
-// (nvidia.com/data-center, amd.com/instinct, habana.ai and intel.com/gaudi,
-// cloud.google.com/tpu/docs, aws.amazon.com/machine-learning/trainium); where a data
-// sheet counts operations with sparsity, half of them.
+// accelerators lists the known ones. A name that is looked up matches where it contains each part
+// between dashes; of several matches the one with most words counts. Memory, bandwidth and dense
+// 16-bit performance are from the public data sheets (nvidia.com/data-center, amd.com/instinct,
+// habana.ai and intel.com/gaudi, cloud.google.com/tpu/docs,
+// aws.amazon.com/machine-learning/trainium). Where a data sheet counts operations with sparsity,
+// half of them count here.
 var accelerators = []Accelerator{
 	{"GB300", 288, 8000, 2500},
 	{"B300", 288, 8000, 2250},
@@ -85,14 +85,13 @@ var accelerators = []Accelerator{
 	{"Trainium1", 32, 820, 190},
 }
 
-// shares are words of names of which a replica gets a part of an accelerator, of unknown
-// size.
+// shares are words in names of a part of an accelerator, whose size is unknown.
 var shares = []string{"mig", "shared", "vgpu"}
 
-// ByName returns the accelerator that a name stands for, as labels of nodes and users
-// write it: NVIDIA-H100-80GB-HBM3, h100, A100-SXM4-40GB, Tesla-T4, Gaudi2,
-// tpu-v5-lite-podslice. Upper and lower case are the same, and what stands between words
-// does not matter. It is false where the accelerator is not known, and of a part of one.
+// ByName returns the accelerator by a name as node labels and users write it:
+// NVIDIA-H100-80GB-HBM3, h100, A100-SXM4-40GB, Tesla-T4, Gaudi2, tpu-v5-lite-podslice. Case and the
+// characters between words do not matter. It returns false for an unknown accelerator, and for a
+// part of one.
 func ByName(name string) (Accelerator, bool) {
 	var found Accelerator
 	var room [8]string
@@ -108,7 +107,7 @@ func ByName(name string) (Accelerator, bool) {
 	return found, most > 0
 }
 
-// parts are the words of the parts of the names of accelerators.
+// parts holds the words of each part of the names of accelerators.
 var parts = partsOf(accelerators)
 
 func partsOf(all []Accelerator) [][][]string {
@@ -121,8 +120,7 @@ func partsOf(all []Accelerator) [][][]string {
 	return out
 }
 
-// fits returns how many words the parts of a name have, 0 where one of them is not among
-// those that are given.
+// fits returns the number of words in the parts of a name, 0 where have lacks one of the parts.
 func fits(have []string, parts [][]string) int {
 	n := 0
 	for _, want := range parts {
@@ -134,7 +132,7 @@ func fits(have []string, parts [][]string) int {
 	return n
 }
 
-// contains reports whether words follow each other in others.
+// contains reports whether have contains the words of want in sequence.
 func contains(have, want []string) bool {
 	for i := range len(have) - len(want) + 1 {
 		if slices.Equal(have[i:i+len(want)], want) {
@@ -144,8 +142,8 @@ func contains(have, want []string) bool {
 	return false
 }
 
-// appendWords takes a name apart in small letters, between letters and digits too: H100-80GB is
-// h 100 80 gb.
+// appendWords appends the words of a name in lower case, split between letters and digits too:
+// H100-80GB is h 100 80 gb.
 func appendWords(to []string, name string) []string {
 	name = strings.ToLower(name)
 	last, began := other, 0

@@ -13,20 +13,20 @@ import (
 // Model is what the speed of a model depends on.
 type Model struct {
 	Parameters float64 // 10^9, all of them
-	Active     float64 // 10^9, those that compute one token: all but for a mixture of experts
+	Active     float64 // 10^9, those that compute one token: fewer than all in a mixture of experts
 	Layers     float64
 	KV         float64 // numbers of the KV cache for one token
 	Bits       float64 // of a parameter
 	KVBits     float64 // of a number of the KV cache
 }
 
-// known are models whose names do not say their size, or not all of it, by words of the name; those
-// of more words before others. Sizes are of the models' own pages on Hugging Face and of their
-// reports. 0 is to be estimated.
+// known lists models whose names do not state their size, or only a part of it, by words of the
+// name. Longer names come before shorter ones. Sizes are from the pages of the models on Hugging
+// Face and from their reports. A 0 is estimated.
 var known = []struct {
 	name   string
 	of     Model
-	always bool // whether the size in a name is not what counts: that of one of several experts
+	always bool // whether it replaces the size in a name, which may be rounded or of one expert
 }{
 	{"mixtral-8x7b", Model{46.7, 12.9, 32, 65536, 0, 0}, true},
 	{"mixtral-8x22b", Model{141, 39, 56, 114688, 0, 0}, true},
@@ -84,10 +84,10 @@ var known = []struct {
 }
 
 var (
-	// sized is a number of parameters in a name: 8b, 0.5b, 135m, 8x7b, and what is active, a3b.
+	// sized matches a number of parameters in a name: 8b, 0.5b, 135m, 8x7b, and active ones: a3b.
 	sized = regexp.MustCompile(`(?:^|[^a-z0-9.])(a?)(?:(\d{1,3})x)?(\d{1,4}(?:\.\d{1,3})?)([bm])(?:$|[^a-z0-9])`)
-	// precisions are words of names and arguments, and the bits of a parameter that they stand for,
-	// with the scales of groups of parameters; the first that is found counts.
+	// precisions are words of names and arguments, each with the bits of a parameter, the scales of
+	// groups of parameters included. The first word that is found counts.
 	precisions = []struct {
 		word string
 		bits float64
@@ -121,10 +121,9 @@ var (
 	}
 )
 
-// Named returns the model that a name stands for, as Hugging Face has it, with what the
-// arguments of its engine say: Qwen/Qwen3-32B-FP8, Qwen3-30B-A3B, Mixtral-8x7B, DeepSeek-R1.
-// Layers and the KV cache are estimated from the size where they are not known. It is
-// false where nothing says the size.
+// Named returns the model by its name on Hugging Face (Qwen/Qwen3-32B-FP8, Qwen3-30B-A3B,
+// Mixtral-8x7B, DeepSeek-R1) and by the arguments of its engine. It estimates layers and KV cache
+// from the size where they are unknown. It returns false where nothing states the size.
 func Named(name string, loaded scaling.Loaded) (Model, bool) {
 	m, found := sizeOf(name)
 	if loaded.Model != "" {
@@ -141,8 +140,8 @@ func Named(name string, loaded scaling.Loaded) (Model, bool) {
 	return m.complete(), true
 }
 
-// complete estimates layers and the KV cache from the size: models of one size have much
-// the same shape, with keys and values of about 8 heads of 128.
+// complete estimates layers and KV cache from the size: models of one size have a similar shape,
+// with keys and values of about 8 heads of 128.
 func (m Model) complete() Model {
 	if m.Layers == 0 {
 		m.Layers = 32 * math.Pow(math.Sqrt(m.Parameters*m.Active)/8, 0.4)
@@ -153,7 +152,7 @@ func (m Model) complete() Model {
 	return m
 }
 
-// sizeOf returns the size of a model that its name says.
+// sizeOf returns the size of a model by its name.
 func sizeOf(name string) (Model, bool) {
 	name = plain(name)
 	stated, found := inName(name)
@@ -165,7 +164,7 @@ func sizeOf(name string) (Model, bool) {
 	return stated, found
 }
 
-// plain returns the last part of a path in small letters, with dashes between words.
+// plain returns the last part of a path in lower case, with dashes between words.
 func plain(name string) string {
 	name = strings.ToLower(strings.TrimRight(name, "/"))
 	name = name[strings.LastIndexByte(name, '/')+1:]
@@ -178,7 +177,7 @@ func plain(name string) string {
 	}, name)
 }
 
-// containsWord reports whether a name has others in it that begin and end with a word.
+// containsWord reports whether a name contains part as whole words.
 func containsWord(name, part string) bool {
 	for at := 0; ; {
 		i := strings.Index(name[at:], part)
@@ -218,12 +217,12 @@ func inName(name string) (m Model, found bool) {
 		case err != nil || !(n > 0):
 		case text(1) == "a":
 			m.Active = n
-		case experts > 0: // of which two compute a token and share what is not of experts, a sixth
+		case experts > 0: // two experts compute a token; a sixth of the number is shared by all experts
 			m.Parameters, m.Active, found = n*(experts*5+1)/6, n*(2*5+1)/6, true
 		case m.Parameters == 0:
 			m.Parameters, found = n, true
 		}
-		rest = rest[at[9]:] // from the end of the number on: what follows may begin the next
+		rest = rest[at[9]:] // from the end of the unit: the next character may begin the next match
 	}
 	if m.Active == 0 || m.Active > m.Parameters {
 		m.Active = m.Parameters
@@ -231,7 +230,7 @@ func inName(name string) (m Model, found bool) {
 	return m, found
 }
 
-// bitsOf returns the bits that a text names, 0 where it names none.
+// bitsOf returns the bits of a parameter that a text names, 0 where it names none.
 func bitsOf(text string) float64 {
 	text = plain(text)
 	for _, p := range precisions {

@@ -13,13 +13,13 @@ import (
 // Filler draws values.
 type Filler struct {
 	Rand *rand.Rand
-	// Zeros is the share of fields that are left zero, a ratio in [0, 1). With 0
-	// every field that can be is not zero, and no list is empty.
+	// Zeros is the share of fields that are left zero, a ratio in [0, 1). With 0 every field that
+	// can be drawn is not zero, and no list is empty.
 	Zeros float64
 }
 
-// Fill sets everything that can be reached from a pointer to what it draws. It
-// panics for a type that it cannot draw.
+// Fill sets everything that can be reached from pointer to drawn values. It panics for a type that
+// it cannot draw.
 func (f Filler) Fill(pointer any) { f.fill(reflect.ValueOf(pointer).Elem()) }
 
 func (f Filler) fill(v reflect.Value) {

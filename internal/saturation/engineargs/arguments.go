@@ -16,14 +16,14 @@ const (
 	batchedTokensV0  = 2048
 	envV1            = "VLLM_USE_V1"
 	disabled         = "0"
-	serve            = "serve" // vllm's command, which the model follows
+	serve            = "serve" // the command of vllm before the name of the model
 )
 
-// Arguments are those of a vLLM server that say how much a replica can do.
+// Arguments are those of a vLLM server that bound a replica or describe its model.
 type Arguments struct {
 	GPUMemoryUtilization float64 // ratio in (0, 1]
 	BlockSize            int     // tokens in a block of the KV cache
-	KVCacheType          string  // "auto" for that of the model
+	KVCacheType          string  // "auto" for the type of the model
 	TensorParallelSize   int     // accelerators over which a model is spread
 	BlocksOverride       int     // blocks of the KV cache, 0 where the engine counts them
 	MaxModelLength       int     // tokens of a request, 0 where the model says
@@ -31,16 +31,15 @@ type Arguments struct {
 	MaxSequences         int     // requests of a batch
 	ChunkedPrefill       bool
 	EnforceEager         bool
-	Model                string // that is loaded, "" where the engine says
+	Model                string // name or path, "" where the arguments name none
 	Quantization         string // of the parameters, "" for that of the model
 	Type                 string // of the parameters, "" for that of the model
-	V1                   bool   // the engine of today, in the place of the one before it
-	// Invalid lists the flags whose values cannot be read, in their order. Their
-	// defaults hold.
+	V1                   bool   // whether the engine is V1, not its predecessor
+	// Invalid lists the flags with unreadable values, in their order. Their defaults apply.
 	Invalid []string
 }
 
-// BatchedTokens are the tokens of a step: as given, else the engine's default.
+// BatchedTokens returns the tokens of a step: as given, else the engine's default.
 func (a Arguments) BatchedTokens() int {
 	switch {
 	case a.MaxBatchedTokens > 0:
@@ -53,12 +52,12 @@ func (a Arguments) BatchedTokens() int {
 	return max(a.MaxModelLength, batchedTokensV0)
 }
 
-// Limits are what the arguments bound.
+// Limits returns the limits of a replica by its arguments.
 func (a Arguments) Limits() scaling.EngineLimits {
 	return scaling.EngineLimits{BatchTokens: a.BatchedTokens(), MaxBatch: a.MaxSequences}
 }
 
-// Loaded is what the arguments say of the model that is loaded.
+// Loaded returns what the arguments say of the model that is loaded.
 func (a Arguments) Loaded() scaling.Loaded {
 	l := scaling.Loaded{Model: a.Model, Quantization: a.Quantization, Type: a.Type, Memory: a.GPUMemoryUtilization}
 	if a.KVCacheType != defaultKVType {
@@ -70,8 +69,8 @@ func (a Arguments) Loaded() scaling.Loaded {
 	return l
 }
 
-// Parse reads the command and the arguments of a container whose environment has
-// VLLM_USE_V1 set to v1, or not at all for "".
+// Parse reads the command and the arguments of a container whose environment has VLLM_USE_V1 set to
+// v1; "" means not set.
 func Parse(command, args []string, v1 string) Arguments {
 	a := Arguments{
 		GPUMemoryUtilization: defaultMemory, BlockSize: defaultBlockSize, KVCacheType: defaultKVType, TensorParallelSize: 1,
@@ -79,7 +78,7 @@ func Parse(command, args []string, v1 string) Arguments {
 	}
 	words := split(append(append([]string{}, command...), args...))
 	for _, w := range words {
-		if value, ok := strings.CutPrefix(w, envV1+"="); ok { // set on the command line of a shell
+		if value, ok := strings.CutPrefix(w, envV1+"="); ok { // set in a command for a shell
 			a.V1 = value != disabled
 		}
 	}
@@ -107,9 +106,9 @@ func Parse(command, args []string, v1 string) Arguments {
 	return a
 }
 
-// Flags returns the flags of a command line, whatever they mean and of whatever engine: by name without
-// dashes at its beginning and with dashes for underscores, with the values, "" for none. Of one that
-// stands there twice the last counts.
+// Flags returns the flags of a command line of any engine, known or not: by name without leading
+// dashes and with dashes for underscores, with their values, "" for none. The last of several
+// values of a flag counts.
 func Flags(command, args []string) map[string]string {
 	given, before := map[string]string{}, ""
 	for _, w := range split(append(append([]string{}, command...), args...)) {
@@ -129,7 +128,7 @@ func Flags(command, args []string) map[string]string {
 	return given
 }
 
-// name is the name of a flag as it is looked up.
+// name returns the name of a flag as it is looked up.
 func name(flag string) string {
 	return strings.ReplaceAll(strings.TrimLeft(flag, "-"), "_", "-")
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// flag is how one flag is read. set reports whether the value is acceptable.
+// flag says how to read one flag. set stores a value, and reports whether it is acceptable.
 type flag struct {
 	alone bool // a flag that needs no value
 	set   func(a *Arguments, value string) bool
 }
 
-// flags are those that are read, by name; the short ones as vLLM has them.
+// flags are those that are read, by name; short names are those of vLLM.
 var flags = map[string]flag{
 	"gpu-memory-utilization": {set: func(a *Arguments, v string) bool {
 		n, err := strconv.ParseFloat(v, 64)
@@ -51,11 +51,11 @@ func count(at func(*Arguments) *int) func(*Arguments, string) bool {
 	}
 }
 
-// longestText bounds what is kept of an argument: names of models have at most 96 characters
-// on Hugging Face, and paths few more.
+// longestText is the largest stored length of an argument: names of models have at most 96
+// characters on Hugging Face, and paths few more.
 const longestText = 256
 
-// text reads what is not empty. What is too long to be kept says nothing.
+// text reads a text that is not empty. It ignores one that is too long.
 func text(at func(*Arguments) *string) func(*Arguments, string) bool {
 	return func(a *Arguments, value string) bool {
 		if len(value) <= longestText {
@@ -65,7 +65,7 @@ func text(at func(*Arguments) *string) func(*Arguments, string) bool {
 	}
 }
 
-// truth reads a flag that stands alone, or has true or false after an equals sign.
+// truth reads a flag without a value, or with true or false after an equals sign.
 func truth(alone bool, at func(*Arguments) *bool) func(*Arguments, string) bool {
 	return func(a *Arguments, value string) bool {
 		switch strings.ToLower(value) {
@@ -80,8 +80,8 @@ func truth(alone bool, at func(*Arguments) *bool) func(*Arguments, string) bool 
 	}
 }
 
-// multiples are what a number may end in: small letters are powers of 1000, large
-// ones of 1024.
+// multiples are the suffixes of numbers: lower case means powers of 1000, upper case powers of
+// 1024.
 var multiples = map[byte]float64{
 	'k': 1e3, 'm': 1e6, 'g': 1e9, 't': 1e12,
 	'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30, 'T': 1 << 40,
@@ -104,8 +104,8 @@ func whole(text string) (int, bool) {
 	return int(n), true
 }
 
-// split takes apart what is handed to a shell: a word with blanks in it that
-// follows -c, with quotes and backslashes as a shell reads them.
+// split splits a command for a shell into words: the word after -c, with quotes and backslashes as
+// a shell reads them.
 func split(words []string) []string {
 	out := make([]string, 0, len(words))
 	for i, w := range words {
@@ -118,13 +118,12 @@ func split(words []string) []string {
 	return out
 }
 
-// isShellFlag reports whether a word is a shell's -c, alone or with others such
-// as -lc.
+// isShellFlag reports whether a word is the -c of a shell, alone or with other flags such as -lc.
 func isShellFlag(w string) bool {
 	return len(w) >= 2 && w[0] == '-' && w[1] != '-' && strings.HasSuffix(w, "c") && !strings.ContainsAny(w, "= ")
 }
 
-// shellWords splits at blanks outside of quotes.
+// shellWords splits a line at blanks and at the separators ;, & and | outside of quotes.
 func shellWords(line string) []string {
 	var out []string
 	var word strings.Builder
@@ -141,7 +140,7 @@ func shellWords(line string) []string {
 	for _, r := range line {
 		switch {
 		case escaped:
-			if r != '\n' { // a line that goes on
+			if r != '\n' { // a continued line
 				word.WriteRune(r)
 				begun = true
 			}

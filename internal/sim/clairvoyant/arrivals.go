@@ -34,7 +34,7 @@ func each(ctx context.Context, c sim.Config, key scaling.ModelKey, fresh Arrival
 	return nil
 }
 
-// withArrivals returns c with workloads of its own.
+// withArrivals returns c with unread workloads and with variants that it shares with no other run.
 func withArrivals(c sim.Config, fresh Arrivals) sim.Config {
 	c.Models = slices.Clone(c.Models)
 	for i := range c.Models {

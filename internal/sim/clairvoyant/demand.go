@@ -9,17 +9,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// demand is what the requests of a model ask for over time.
+// demand is the work that the requests of a model cause over time.
 type demand struct {
 	tick     time.Duration
-	replicas [][]float64 // by variant and tick: that are busy all the time, if packed as well as can be
+	replicas [][]float64 // by variant and tick: busy replicas, if requests are packed as densely as possible
 	judged   uint64      // requests that arrive from Config.From on
-	servable []uint64    // by variant, those of judged that meet their objectives there alone
-	served   uint64      // those that some variant can serve so
+	servable []uint64    // by variant: judged requests that meet their objectives there alone
+	served   uint64      // requests that some variant can serve so
 }
 
-// demandOf reads a workload. Work is due from when a request arrives to when its
-// tokens are.
+// demandOf reads a workload. Prefill is due when a request arrives, decode from then until the
+// request has its tokens.
 func demandOf(ctx context.Context, c sim.Config, m sim.Model, tick time.Duration, fresh Arrivals) (*demand, error) {
 	laws, err := laws(m)
 	if err != nil {
@@ -49,8 +49,8 @@ func demandOf(ctx context.Context, c sim.Config, m sim.Model, tick time.Duration
 
 func tickMillis(tick time.Duration) float64 { return float64(tick) / float64(time.Millisecond) }
 
-// spread adds an amount to the ticks that a stretch of time touches, each by its
-// part in it.
+// spread adds an amount to the ticks of a stretch of time, to each in proportion to its part of the
+// stretch.
 func spread(ticks *[]float64, tick, from, length time.Duration, amount float64) {
 	first, last := int(from/tick), int((from+length)/tick)
 	for len(*ticks) <= last {
@@ -66,7 +66,7 @@ func spread(ticks *[]float64, tick, from, length time.Duration, amount float64) 
 	}
 }
 
-// at returns the replicas of a variant that are busy in a tick.
+// at returns the busy replicas of a variant in a tick.
 func (d *demand) at(variant, tick int) float64 {
 	if line := d.replicas[variant]; tick < len(line) {
 		return line[tick]
@@ -74,7 +74,7 @@ func (d *demand) at(variant, tick int) float64 {
 	return 0
 }
 
-// mean returns the replicas of a variant that are busy over some ticks.
+// mean returns the mean of the busy replicas of a variant over some ticks.
 func (d *demand) mean(variant, from, to int) float64 {
 	sum := 0.0
 	for t := from; t < to; t++ {
@@ -83,9 +83,9 @@ func (d *demand) mean(variant, from, to int) float64 {
 	return sum / float64(max(1, to-from))
 }
 
-// cover returns the cheapest replicas of the variants for work of which each variant
-// alone would need so many: of one variant or of a pair, whichever cost least (ties:
-// the first). prices are per replica; the variants that may not be used have NaN.
+// cover returns the cheapest replicas for some work: of one variant or of a pair (ties: the first).
+// need has the replicas that each variant would need alone, prices the price of a replica, NaN for
+// a variant that may not be used.
 func cover(need, prices []float64) []int32 {
 	best, least := make([]int32, len(prices)), math.Inf(1)
 	for a := range prices {

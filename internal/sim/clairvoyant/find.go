@@ -18,36 +18,32 @@ type Options struct {
 	// Tick is the time between two changes of the schedule, 100ms or more. Default
 	// 15s.
 	Tick time.Duration
-	// Runs is how many runs of the simulator the search may take, 1 or more.
-	// Default 60. For a model with one variant, 12 find a schedule; the others
-	// refine it.
+	// Runs is how many runs of the simulator the search may take, 1 or more. Default 60. For a
+	// model with one variant and no Start, 16 find a schedule; the others refine it.
 	Runs int
-	// Workers is how many runs go on at the same time, 0 means 1. The answer does not
-	// depend on it.
+	// Workers is the number of runs at the same time, 0 means 1. The result does not depend on it.
 	Workers int
 	// Start are schedules to begin with, such as those of policies.
 	Start []Script
 }
 
-// Found is the best schedule that a search came upon.
+// Found is the best schedule of a search.
 type Found struct {
-	// Reached is whether the attainment asked for is reached, over all models. Where it
-	// is false, the schedule is the one that misses the fewest requests.
+	// Reached says whether the wanted attainment is reached, over all models. If not, the schedule
+	// is the one with the fewest misses.
 	Reached bool
-	// Attainable is the part of the requests that meet their objectives on a replica of
-	// their own, over all models. Where it is below what is asked for, no schedule
-	// reaches that.
+	// Attainable is the share of the requests that meet their objectives on a replica of their own,
+	// over all models. If it is below the wanted attainment, no schedule reaches that.
 	Attainable float64
 	Script     Script
 	Report     sim.Report // of the run of Script
-	Runs       int        // of the simulator, but for that of Report
+	Runs       int        // of the simulator, without the one of Report
 }
 
-// Find looks for a schedule that costs little and reaches the attainment in a run of c,
-// start-up times, draining and stock included. It keeps the bounds of the variants, and
-// a replica while there are requests. It begins with the replicas that c begins with;
-// Config.Sync, the hooks and Model.Requests are not used. When ctx ends it returns the
-// best up to there, if any, with the error.
+// Find searches for a cheap schedule that reaches the attainment in a run of c, with start-up
+// times, draining and stock. It keeps the bounds of the variants, and one replica while there are
+// requests. The run starts with the replicas of c. Find ignores Config.Sync, the hooks and
+// Model.Requests. When ctx ends it returns the best schedule so far, if any, with the error.
 func Find(ctx context.Context, c sim.Config, fresh Arrivals, o Options) (Found, error) {
 	if o.Tick == 0 {
 		o.Tick = 15 * time.Second
@@ -82,7 +78,7 @@ func Find(ctx context.Context, c sim.Config, fresh Arrivals, o Options) (Found, 
 	return s.best.Found, err
 }
 
-// errNoRuns ends a search: it has used the runs it was given.
+// errNoRuns ends a search that has used its runs.
 var errNoRuns = errors.New("clairvoyant: no runs are left")
 
 // search is the state of Find.
@@ -100,21 +96,21 @@ type search struct {
 	missed  uint64 // requests of best
 }
 
-// candidate is a schedule with what came of it.
+// candidate is a schedule with the result of its run.
 type candidate struct {
 	Found
-	misses [][]float64 // by model and block from the first that is judged: requests that arrived there and missed
+	misses [][]float64 // by model and block from s.from on: misses of the requests that arrived in it
 }
 
-// modelSearch is what a search knows of one model.
+// modelSearch is the state of a search for one model.
 type modelSearch struct {
 	demand      *demand
 	prices      []float64 // of a replica, by variant
 	lead        []int     // ticks from an order to a replica, by variant
 	least, most []int32   // bounds, by variant
-	busy        []bool    // by tick: what is ordered then serves requests
-	usable      []bool    // by variant: it serves as many requests in time as are asked for
-	best        []Line    // the cheapest that reaches its attainment; nil for none
+	busy        []bool    // by tick: a replica ordered then serves requests
+	usable      []bool    // by variant: it can serve the wanted share of the requests in time
+	best        []Line    // the cheapest lines that reach its attainment; nil for none
 	cost        float64   // of best
 }
 
@@ -149,8 +145,8 @@ func newSearch(ctx context.Context, c sim.Config, fresh Arrivals, o Options) (*s
 	return s, nil
 }
 
-// serves returns of every tick whether a replica that is ordered then, or kept, serves
-// requests: some are due until a start-up later.
+// serves returns for every tick whether a replica that is ordered or kept then serves requests:
+// some work is due until a start-up later.
 func (m *modelSearch) serves(ticks int) []bool {
 	busy := make([]bool, ticks)
 	for t := range ticks {
@@ -163,7 +159,7 @@ func (m *modelSearch) serves(ticks int) []bool {
 	return busy
 }
 
-// attainable returns the part of all requests that some variant serves in time alone.
+// attainable returns the share of all requests that some variant serves in time alone.
 func (s *search) attainable() float64 {
 	served, judged := 0.0, 0.0
 	for _, m := range s.models {
@@ -175,10 +171,10 @@ func (s *search) attainable() float64 {
 	return served / judged
 }
 
-// reached reports whether a model reached its attainment.
+// reached reports whether the model reached its attainment.
 func reached(m sim.ModelReport) bool { return m.Attainment >= m.SLO.Attainment }
 
-// slack returns how many more requests could be missed over all models.
+// slack returns how many more requests all models together may miss; below 0, too many miss.
 func slack(r sim.Report) float64 {
 	left := 0.0
 	for _, m := range r.Models {
@@ -187,8 +183,8 @@ func slack(r sim.Report) float64 {
 	return left
 }
 
-// run runs scripts side by side, and keeps what is best of them. When runs are short it
-// runs the first of them, and returns errNoRuns with what came of these.
+// run runs scripts side by side, and keeps the best. If fewer runs are left than scripts, it runs
+// the first of them, and returns their candidates and errNoRuns.
 func (s *search) run(ctx context.Context, scripts ...Script) ([]candidate, error) {
 	all := len(scripts)
 	scripts = scripts[:min(all, s.options.Runs-s.runs)]
@@ -215,7 +211,7 @@ func (s *search) run(ctx context.Context, scripts ...Script) ([]candidate, error
 	return out, nil
 }
 
-// misses counts those of a report by model and block.
+// misses returns the misses of a report by model and block.
 func (s *search) misses(r sim.Report) [][]float64 {
 	out := make([][]float64, len(s.models))
 	for i := range s.models {
@@ -226,8 +222,8 @@ func (s *search) misses(r sim.Report) [][]float64 {
 	return out
 }
 
-// keep remembers a candidate that is better than the best: it reaches what it does
-// not, costs less, or, where neither reaches it, misses fewer.
+// keep stores a candidate that is better than the best: it reaches the attainment and the best does
+// not or costs more, or neither reaches it and the candidate misses fewer requests.
 func (s *search) keep(c candidate) {
 	missed := uint64(0)
 	for i, m := range s.models {
@@ -244,7 +240,7 @@ func (s *search) keep(c candidate) {
 	}
 }
 
-// reportOf returns what came of a model; reports are sorted, models need not be.
+// reportOf returns the report of a model. Reports are sorted by key, s.models need not be.
 func (s *search) reportOf(r sim.Report, model int) sim.ModelReport {
 	key := s.config.Models[model].Key
 	return r.Models[slices.IndexFunc(r.Models, func(r sim.ModelReport) bool { return r.Model == key })]
@@ -256,7 +252,7 @@ func (s *search) linesOf(script Script, model int) []Line {
 	return script.clone().Lines[from : from+len(s.models[model].prices)]
 }
 
-// firstLine is where the lines of a model begin in a script.
+// firstLine returns the index of the first line of a model in a script.
 func (s *search) firstLine(model int) int {
 	n := 0
 	for _, m := range s.models[:model] {

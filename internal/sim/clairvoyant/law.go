@@ -10,8 +10,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// law is what serving a request takes of a replica of one variant, if requests are
-// packed as densely as the objectives and the KV cache allow.
+// law computes the time that a request takes of a replica of one variant, if requests are packed as
+// densely as the objectives and the KV cache allow.
 type law struct {
 	profile serving.Profile
 	slo     sim.SLO
@@ -19,8 +19,8 @@ type law struct {
 	cache   float64 // tokens of the KV cache
 }
 
-// laws returns those of a model's variants. A variant whose replicas are not
-// described by a profile has none, which is an error.
+// laws returns the laws of a model's variants. A variant with replicas that no profile describes is
+// an error.
 func laws(m sim.Model) ([]law, error) {
 	out := make([]law, len(m.Variants))
 	for i, v := range m.Variants {
@@ -32,10 +32,10 @@ func laws(m sim.Model) ([]law, error) {
 	return out, nil
 }
 
-// servable reports whether a request meets its objectives on a replica of its own,
-// with all of a shared prefix found.
+// servable reports whether a request meets its objectives on a replica of its own that finds all of
+// a shared prefix in its cache.
 func (l *law) servable(r workload.Request) bool {
-	const slack = 1e-6 // of the nanoseconds to which steps are rounded
+	const slack = 1e-6 // steps are rounded to nanoseconds
 	p := &l.profile
 	tokens := float64(r.InputTokens)
 	if l.prefix.Share > 0 {
@@ -46,16 +46,15 @@ func (l *law) servable(r workload.Request) bool {
 		(l.slo.ITL == 0 || r.OutputTokens == 1 || p.AlphaMS+p.BetaMS <= l.slo.ITL*(1+slack))
 }
 
-// prefill returns the replica-time of a prompt in ms, with what is found of it in the
-// mean.
+// prefill returns the replica time of a prompt in ms, less the mean part that the cache has.
 func (l *law) prefill(r workload.Request) float64 {
 	p := &l.profile
 	return p.DeltaMS*float64(r.InputTokens)*(1-l.prefix.Share*l.prefix.Part) + p.GammaMS/float64(p.MaxBatchSize)
 }
 
-// decode returns the replica-time of the tokens after the first in ms: beta for each,
-// and of alpha its share of a step. That is the largest of one in the batch, one in the
-// most requests that the objective for the ITL lets run at once, and the part of the KV cache that the request holds.
+// decode returns the replica time of the tokens after the first in ms: beta for each, and a share
+// of alpha for each step. The share is the largest of 1/batch size, 1/(requests that the ITL
+// objective lets run at once), and the part of the KV cache that the request holds.
 func (l *law) decode(r workload.Request) float64 {
 	p := &l.profile
 	steps := float64(r.OutputTokens - 1)
@@ -67,8 +66,8 @@ func (l *law) decode(r workload.Request) float64 {
 	return steps * (p.BetaMS + p.AlphaMS*share)
 }
 
-// step is the time of a decoding step in ms: what the objective allows, or that of a
-// full batch.
+// step returns the time of a decoding step in ms: the ITL objective, or the step of a full batch if
+// that is shorter.
 func (l *law) step() float64 {
 	full := l.profile.AlphaMS + l.profile.BetaMS*float64(l.profile.MaxBatchSize)
 	if l.slo.ITL > 0 {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// starts runs the schedules to begin with.
+// starts runs the schedules of Options.Start.
 func (s *search) starts(ctx context.Context) error {
 	for _, given := range s.options.Start {
 		script := Script{Tick: s.tick}
@@ -25,10 +25,10 @@ func (s *search) starts(ctx context.Context) error {
 	return nil
 }
 
-// family is the variants that a schedule is made of, by model and variant.
+// family says by model and variant which variants a schedule uses.
 type family [][]bool
 
-// families searches with all variants, then with each of them alone.
+// families searches with all usable variants, then with each of them alone.
 func (s *search) families(ctx context.Context) error {
 	all, most := make(family, len(s.models)), 0
 	for i, m := range s.models {
@@ -65,7 +65,7 @@ func count(usable []bool) int {
 	return n
 }
 
-// only leaves the n-th of those usable.
+// only returns usable with the n-th true value alone.
 func only(usable []bool, n int) []bool {
 	out := make([]bool, len(usable))
 	for i, u := range usable {
@@ -79,10 +79,9 @@ func only(usable []bool, n int) []bool {
 	return out
 }
 
-// constant finds a schedule with constant counts over some ticks each, which are the
-// mean demand of those ticks times a margin that is the same for all of them: the least
-// with which each model reaches its attainment, between the largest that did not and
-// the smallest that did.
+// constant searches for a schedule with constant counts over blocks of length ticks: the mean
+// demand of the block times a margin, the same for all blocks of a model. It narrows the margin
+// between the largest that misses the attainment and the smallest that reaches it.
 func (s *search) constant(ctx context.Context, f family, length int) error {
 	const rounds = 3
 	low, high := make([]float64, len(s.models)), make([]float64, len(s.models))
@@ -126,16 +125,15 @@ func (s *search) constant(ctx context.Context, f family, length int) error {
 	return nil
 }
 
-// write makes a script of constant counts over some ticks each, by the margin of each
-// model. What is needed at a tick is ordered its lead ahead, and is kept over a gap that
-// is shorter.
+// write makes a script of constant counts over blocks of length ticks, by the margin of each model.
+// It orders the replicas of a tick their lead ahead, and keeps them over shorter gaps.
 func (s *search) write(f family, length int, margins []float64) Script {
 	script := Script{Tick: s.tick}
 	for i, m := range s.models {
 		needs := s.counts(m, f[i], length, margins[i])
 		for v, lead := range m.lead {
 			replicas := make([]int32, s.ticks)
-			for t := range replicas { // asked for at tick t+1
+			for t := range replicas { // ordered at tick t+1
 				for ahead := t + 1; ahead <= min(t+1+lead, s.ticks-1); ahead++ {
 					replicas[t] = max(replicas[t], needs[v][ahead])
 				}
@@ -147,7 +145,7 @@ func (s *search) write(f family, length int, margins []float64) Script {
 	return script
 }
 
-// counts returns what a model needs at every tick, by variant.
+// counts returns the replicas that a model needs at every tick, by variant.
 func (s *search) counts(m *modelSearch, usable []bool, length int, margin float64) [][]int32 {
 	prices, need := make([]float64, len(m.prices)), make([]float64, len(m.prices))
 	out := make([][]int32, len(m.prices))
@@ -173,7 +171,7 @@ func (s *search) counts(m *modelSearch, usable []bool, length int, margin float6
 				out[v][t] = n
 			}
 		}
-		if sum == 0 { // nothing, or next to nothing, is due
+		if sum == 0 { // next to no work is due
 			for t := from; t < to; t++ {
 				if m.busy[t] {
 					out[cheapest][t] = 1

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// joinBest runs the best of every model together.
+// joinBest runs the best lines of every model together.
 func (s *search) joinBest(ctx context.Context) error {
 	if len(s.models) == 1 {
 		return nil
@@ -22,8 +22,7 @@ func (s *search) joinBest(ctx context.Context) error {
 	return err
 }
 
-// move is one replica more or fewer on a line of a script over some ticks, with what it
-// would change.
+// move adds or removes replicas on a line of a script over some ticks, with the measured effect.
 type move struct {
 	line, from, to int
 	by             int32
@@ -31,13 +30,12 @@ type move struct {
 	misses         float64
 }
 
-// refine changes the best script a replica at a time over stretches of time, from long
-// ones to short ones, for as long as runs are left and a pass finds something.
+// refine changes the best script by one replica over stretches of time, from long ones to short
+// ones, while runs are left and a pass improves something.
 //
-// What a change is worth is measured for many stretches in one run: for those that are
-// far enough from each other that the requests of one do not meet the change of another.
-// Of all changes those are then made that save most, for what they miss, as long as the
-// attainment is kept: the price of a miss decides, the same for all stretches.
+// One run measures the effect of a change in many stretches: those so far apart that a change does
+// not affect the requests of another. Then refine makes the changes that save most for their
+// misses, while the attainment is kept: the price of a miss decides, the same for all stretches.
 func (s *search) refine(ctx context.Context) error {
 	longest := 0
 	for _, m := range s.models {
@@ -64,8 +62,8 @@ func (s *search) refine(ctx context.Context) error {
 	}
 }
 
-// apart returns how many widths stretches are apart whose changes are measured in one
-// run: three, and as many as the effect of a change lasts.
+// apart returns the distance, in widths, of the stretches that one run changes: three, or as long
+// as the effect of a change lasts.
 func (s *search) apart(width, lead int) int {
 	return max(3, (width+lead+s.block+width-1)/width)
 }
@@ -78,12 +76,12 @@ func (s *search) mostVariants() int {
 	return n
 }
 
-// stretches cut the time into stretches of a width in ticks, of which every apart-th is
-// changed at once.
+// stretches divides the time into stretches of width ticks, of which one run changes every
+// apart-th.
 type stretches struct{ width, shift, apart int }
 
-// measure runs the best script with a replica more, and with one fewer, in every stretch
-// of one variant of each model.
+// measure runs the best script with one replica more, and with one fewer, in every stretch of one
+// variant of each model.
 func (s *search) measure(ctx context.Context, cut stretches, variant int) ([]move, error) {
 	base := s.best
 	var scripts []Script
@@ -117,9 +115,9 @@ func (s *search) measure(ctx context.Context, cut stretches, variant int) ([]mov
 	return all, err
 }
 
-// change takes a replica from a variant over some ticks of a script, or gives it one,
-// within its bounds: and never the last that serves requests. The move is zero if
-// nothing changes that is judged, or if the variant is not used.
+// change adds by replicas to a variant over some ticks of a script, within its bounds; it never
+// removes the last replica that serves requests. The move is zero if nothing changes or the variant
+// is not used.
 func (s *search) change(script Script, model, variant, from, to int, by int32) move {
 	m := s.models[model]
 	if variant >= len(m.prices) || !m.usable[variant] {
@@ -160,7 +158,7 @@ func (s *search) modelOf(line int) int {
 	return model
 }
 
-// missedIn adds up the misses of requests that arrive within some ticks.
+// missedIn returns the misses of the requests that arrive within some ticks.
 func (s *search) missedIn(misses []float64, from, to int) float64 {
 	sum := 0.0
 	for b := max(0, from-s.from) / s.block; b < len(misses) && b*s.block < to-s.from; b++ {
@@ -169,8 +167,8 @@ func (s *search) missedIn(misses []float64, from, to int) float64 {
 	return sum
 }
 
-// make makes those of some moves that pay, together, and again with half of what may be
-// missed if the moves get in each other's way.
+// make makes the moves that pay, together; and, in case moves affect each other, those that pay
+// with half of the misses that the attainment allows.
 func (s *search) make(ctx context.Context, moves []move) error {
 	base := s.best
 	left := slack(base.Report)
@@ -191,9 +189,9 @@ func (s *search) make(ctx context.Context, moves []move) error {
 	return err
 }
 
-// choose returns the moves that lower the cost most for at most so many misses more; if
-// the misses have to become fewer, those that do so at the least cost. At most one move
-// is made of each stretch of a line.
+// choose returns the moves that lower the cost most for at most so many more misses; if misses is
+// negative, those that save as many at the least cost. It takes at most one move for each stretch
+// of a line.
 func choose(moves []move, misses float64) []move {
 	at := func(price float64) (chosen []move, sum float64) {
 		type place struct{ line, from int }

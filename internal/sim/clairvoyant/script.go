@@ -8,20 +8,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
 
-// Script is a policy that does at every instant what it was written to do. It
-// can be run any number of times, also side by side.
+// Script is a policy with a fixed schedule. It can be run any number of times, also side by side.
 type Script struct {
 	Tick  time.Duration // between two entries of Lines
-	Lines []Line        // of each variant that it has a say on
+	Lines []Line        // of each variant that it changes
 }
 
 // Line is the replicas of one variant over time.
 type Line struct {
 	Variant  scaling.VariantKey
-	Replicas []int32 // asked for at 1 tick, 2 ticks, ...; the last of it for ever
+	Replicas []int32 // wanted at 1 tick, 2 ticks, ...; the last one holds until the end
 }
 
-// Name is "clairvoyant".
+// Name returns "clairvoyant".
 func (s Script) Name() string { return "clairvoyant" }
 
 // Interval returns the tick.
@@ -41,8 +40,8 @@ func (l Line) Changes() int {
 	return n
 }
 
-// at returns what a script asks for of a variant at a tick, otherwise where it says
-// nothing of the variant.
+// at returns the replicas that a script wants of a variant at a tick, or otherwise if it has no
+// line of the variant.
 func (s Script) at(v scaling.VariantKey, tick int, otherwise int32) int32 {
 	for _, l := range s.Lines {
 		if l.Variant == v && len(l.Replicas) > 0 {
@@ -61,7 +60,7 @@ func (s Script) clone() Script {
 	return s
 }
 
-// reader reads a script line by line.
+// reader reads a script tick by tick.
 type reader struct {
 	Script
 	read int // ticks

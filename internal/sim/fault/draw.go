@@ -7,14 +7,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/dice"
 )
 
-// Subject is a variant that something may go wrong with.
+// Subject is a variant that a fault may affect.
 type Subject struct {
 	Variant  scaling.VariantKey
 	Replicas scaling.Replicas // at most so many as a start
 	StartUp  time.Duration
 }
 
-// Draw returns a random fault of one of several variants in a run of a length.
+// Draw returns a random fault of one of several variants, in a run of the given length.
 func Draw(d dice.Dice, among []Subject, length time.Duration) Fault {
 	v := dice.Pick(d, among...)
 	f := Fault{Kind: dice.Pick(d, Crash, Silent, Flap, NoNode, NoNode, Deleted, Rollout, Clock, Outage)}
@@ -29,7 +29,7 @@ func Draw(d dice.Dice, among []Subject, length time.Duration) Fault {
 	return f
 }
 
-// draw draws how far a fault of a kind goes.
+// draw draws the extent of a fault of a kind.
 func (f *Fault) draw(d dice.Dice, v Subject) {
 	few := scaling.Replicas(1 + d.IntN(int(max(1, min(4, v.Replicas/4)))))
 	switch f.Kind {

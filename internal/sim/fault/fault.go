@@ -9,10 +9,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Kind is what goes wrong.
+// Kind is a kind of fault.
 type Kind string
 
-// The kinds; see the package.
+// The kinds; see the package comment.
 const (
 	Crash   Kind = "crash"
 	Silent  Kind = "silent"
@@ -25,35 +25,35 @@ const (
 	Outage  Kind = "outage"
 )
 
-// Kinds lists all of them.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	return []Kind{Crash, Silent, Flap, Stall, NoNode, Deleted, Rollout, Clock, Outage}
 }
 
-// Fault is one thing that goes wrong. Fields that its Kind has no use for are zero.
+// Fault is one fault. Fields that its Kind does not use are zero.
 type Fault struct {
 	Kind Kind
-	// Variant is the one that it concerns; not of a clock or an outage.
+	// Variant is the affected variant; empty for a clock or an outage.
 	Variant scaling.VariantKey
-	// Model is whose requests an outage keeps out; zero means those of all.
+	// Model is the model whose requests an outage keeps out; zero means all models.
 	Model scaling.ModelKey
 	At    time.Duration // offset from the start of the run, >= 0
-	For   time.Duration // > 0; 0 lasts to the end of the run, and is not for a rollout
+	For   time.Duration // > 0; 0 lasts to the end of the run, and is invalid for a rollout
 
-	// Replicas are as many pods as are concerned at a time, of a crash, silent, flap,
-	// stall and no-node; 0 means all. Of a deleted target it is what the target asks for
-	// when it comes back, 0 means 1.
+	// Replicas is the number of pods that a crash, silent, flap, stall or no-node affects at a
+	// time; 0 means all. For a deleted target it is the replicas of the target when it comes back,
+	// 0 means 1.
 	Replicas scaling.Replicas
-	// Share is the part of the replicas that a rollout replaces at a time, a ratio in
-	// (0, 1]; 0 means 0.25, the default maxUnavailable of a Deployment.
+	// Share is the share of the replicas that a rollout replaces at a time, a ratio in (0, 1]; 0
+	// means 0.25, the default maxUnavailable of a Deployment.
 	Share float64
 	// Wait is how long a pod waits for a node; 0 means until the fault is over.
 	Wait time.Duration
-	// Period is the time from one crash, or one loss of readiness, to the next of the
-	// same pod, and Ready how long of it the pod is Ready: 0 < Ready < Period, or both
-	// 0 for a crash that never becomes Ready.
+	// Period is the time from one crash, or one loss of readiness, to the next of the same pod, and
+	// Ready for how long of it the pod is Ready: 0 < Ready < Period, or both 0 for a crash that
+	// never becomes Ready.
 	Period, Ready time.Duration
-	// Step is what is added to the manager's clock; negative sets it back.
+	// Step is added to the manager's clock; a negative Step sets it back.
 	Step time.Duration
 }
 
@@ -72,7 +72,7 @@ func (e *FieldError) Error() string {
 // Active reports whether f is in force at an offset.
 func (f Fault) Active(at time.Duration) bool { return at >= f.At && at < f.End() }
 
-// End returns the offset from which f is over; the largest where it never is.
+// End returns the offset from which f is over, math.MaxInt64 if it lasts to the end of the run.
 func (f Fault) End() time.Duration {
 	if f.For == 0 {
 		return math.MaxInt64
@@ -80,7 +80,7 @@ func (f Fault) End() time.Duration {
 	return f.At + f.For
 }
 
-// Concerns reports whether f is about a variant.
+// Concerns reports whether f affects a variant.
 func (f Fault) Concerns(v scaling.VariantKey) bool { return f.Kind.ofVariant() && f.Variant == v }
 
 // KeepsOut reports whether no request of a model arrives at an offset.
@@ -88,14 +88,14 @@ func (f Fault) KeepsOut(m scaling.ModelKey, at time.Duration) bool {
 	return f.Kind == Outage && f.Active(at) && (f.Model == m || f.Model == scaling.ModelKey{})
 }
 
-// PerPod reports whether faults of a kind concern single pods.
+// PerPod reports whether faults of a kind affect single pods.
 func (k Kind) PerPod() bool {
 	return k == Crash || k == Silent || k == Flap || k == Stall || k == NoNode
 }
 
 func (k Kind) ofVariant() bool { return k.PerPod() || k == Deleted || k == Rollout }
 
-// Most returns how many pods a fault concerns at a time.
+// Most returns how many pods a fault affects at a time, math.MaxInt for all.
 func (f Fault) Most() scaling.Replicas {
 	if f.Replicas == 0 {
 		return math.MaxInt
@@ -103,7 +103,7 @@ func (f Fault) Most() scaling.Replicas {
 	return f.Replicas
 }
 
-// Back returns the replicas that a deleted target asks for when it comes back.
+// Back returns the replicas of a deleted target when it comes back.
 func (f Fault) Back() scaling.Replicas { return max(1, f.Replicas) }
 
 // Waves returns how many waves a rollout has, and how long each takes.
@@ -116,13 +116,13 @@ func (f Fault) Waves() (int, time.Duration) {
 	return n, f.For / time.Duration(n)
 }
 
-// Up reports whether a pod that crashes or flaps is Ready at an offset, where it was
-// Ready until since: it is down first, then Ready, and so on.
+// Up reports whether a pod that crashes or flaps is Ready at an offset. The pod was Ready until
+// since; from then on it is down first, then Ready, and so on in each Period.
 func (f Fault) Up(since, at time.Duration) bool {
 	return f.Period > 0 && at >= since && (at-since)%f.Period >= f.Period-f.Ready
 }
 
-// Offset returns by how much the clock of the manager is off at an offset.
+// Offset returns how far the clock of the manager is off at an offset.
 func Offset(all []Fault, at time.Duration) time.Duration {
 	sum := time.Duration(0)
 	for _, f := range all {
@@ -146,8 +146,8 @@ func (f Fault) Validate() error {
 	return nil
 }
 
-// validateTimes checks that no time is negative, and that those without a use for the
-// kind are zero.
+// validateTimes checks that no time is negative, and that times that the kind does not use are
+// zero.
 func (f Fault) validateTimes() error {
 	loops := f.Kind == Crash || f.Kind == Flap
 	for _, d := range []struct {
@@ -171,7 +171,7 @@ func (f Fault) validateTimes() error {
 	return nil
 }
 
-// validateSubject checks which variant or model the fault is of.
+// validateSubject checks the variant and the model of the fault.
 func (f Fault) validateSubject() error {
 	switch {
 	case f.Kind.ofVariant() && f.Variant == scaling.VariantKey{}:
@@ -184,7 +184,7 @@ func (f Fault) validateSubject() error {
 	return nil
 }
 
-// validateExtent checks how many replicas are concerned.
+// validateExtent checks the number and the share of the replicas.
 func (f Fault) validateExtent() error {
 	switch counted := f.Kind.PerPod() || f.Kind == Deleted; {
 	case f.Replicas < 0 || f.Replicas > 0 && !counted:
@@ -195,8 +195,8 @@ func (f Fault) validateExtent() error {
 	return nil
 }
 
-// validateCourse checks how long a rollout takes, the period of a crash or a flap, and
-// the step of a clock.
+// validateCourse checks the length of a rollout, the period of a crash or a flap, and the step of a
+// clock.
 func (f Fault) validateCourse() error {
 	switch {
 	case f.Kind == Rollout && f.For == 0:

@@ -14,45 +14,42 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// smallBench is the number of replicas that a benchmark begins with.
+// smallBench is the number of replicas of the first measurement.
 const smallBench = 4
 
-// bench measures what a replica can do as an operator does before setting up an
-// autoscaler: a small fleet behind its gateway, Poisson arrivals of requests like
-// those expected, rising rates, up to the highest at which the objectives are
-// attained. Rates are of one replica.
+// bench measures what a replica carries, as an operator does before setting up an autoscaler: a
+// small fleet behind its gateway, Poisson arrivals of requests like the expected ones, and rising
+// rates, up to the highest at which the objectives are attained. Rates are per replica.
 type bench struct {
 	variant sim.Variant
 	slo     sim.SLO
 	prefix  sim.Prefix
 	sample  []workload.Request // lengths, one or more
 	mean    policy.Workload
-	// replicas are those of the fleet of which the share of one is measured. What a
-	// replica carries grows with their number: the more there are, the less one long
-	// request keeps from the others, and the less arrivals scatter.
+	// replicas is the size of the fleet; the result is the share of one. A replica carries more in
+	// a larger fleet: one long request delays fewer others, and arrivals vary less.
 	replicas scaling.Replicas
 }
 
-// Measured is what a benchmark found out about a variant.
+// Measured is the result of a benchmark of a variant.
 type Measured struct {
 	policy.Benchmark
-	// Profile is the published one, fitted to what was measured with next to no
-	// load and at the highest rate.
+	// Profile is the published profile, fitted to the measurements at next to no load and at the
+	// highest rate.
 	Profile scaling.Profile
-	// Replicas are those that it was measured with.
+	// Replicas is the size of the measured fleet.
 	Replicas scaling.Replicas
 }
 
-// Benchmarks keep what was measured, so that a scenario that is run again need not be
-// measured again.
+// Benchmarks keep measurements, so that another run of a scenario need not repeat them.
 type Benchmarks interface {
-	// Known returns what was measured of a variant in a scenario, false if nothing was.
+	// Known returns the measurement of a variant in a scenario, false if there is none.
 	Known(scenario string, v scaling.VariantKey) (Measured, bool)
-	// Keep notes what was measured.
+	// Keep stores a measurement.
 	Keep(scenario string, v scaling.VariantKey, m Measured)
 }
 
-// knownOr returns what is known, or else measures it and has it kept.
+// knownOr returns the known measurement, or else measures and keeps it. b may be nil.
 func knownOr(b Benchmarks, scenario string, v scaling.VariantKey, measure func() (Measured, error)) (Measured, error) {
 	if b == nil {
 		return measure()
@@ -67,10 +64,9 @@ func knownOr(b Benchmarks, scenario string, v scaling.VariantKey, measure func()
 	return m, err
 }
 
-// ofFleet measures a replica in a fleet as large as a rate in requests/s needs, within
-// the bounds of the variant and 64 replicas: it begins with four and goes on with as
-// many as the last measurement calls for. Where two sizes call for each other, it is
-// the larger.
+// ofFleet measures a replica in a fleet as large as peak, in requests/s, needs, within the bounds
+// of the variant and 64 replicas. It begins with four replicas and continues with as many as the
+// last measurement calls for. If two sizes call for each other, it takes the larger.
 func (b bench) ofFleet(ctx context.Context, peak float64) (Measured, error) {
 	const rounds, largest = 4, 64
 	most := max(1, min(b.variant.Spec.Bounds.Max, largest))
@@ -85,7 +81,7 @@ func (b bench) ofFleet(ctx context.Context, peak float64) (Measured, error) {
 		if need == b.replicas || need == best.Replicas && need < m.Replicas {
 			return m, nil
 		}
-		if need == best.Replicas { // where it came from
+		if need == best.Replicas { // the sizes alternate
 			return best, nil
 		}
 		best, b.replicas = m, need
@@ -93,15 +89,15 @@ func (b bench) ofFleet(ctx context.Context, peak float64) (Measured, error) {
 	return best, nil
 }
 
-// measure returns what came of it. Where replicas that are almost idle attain less
-// than is asked for, because some requests meet no objective even alone, that part
-// of what these attain is asked for instead. A zero Benchmark means that they
-// attain nothing: rules that need one hold.
+// measure returns the measurement at the highest rate that attains the goal. If replicas that are
+// almost idle attain less than the goal, because some requests meet no objective even alone, the
+// goal becomes that share of what they attain. A zero Benchmark means that they attain nothing:
+// rules that need one hold.
 func (b bench) measure(ctx context.Context) (Measured, error) {
 	const (
 		slowest = 1e-3 // requests/s: below that a replica is idle
 		steps   = 6    // of bisection: within 2 %
-		same    = 2e-3 // two rates that attain as much but for this show what the requests allow
+		same    = 2e-3 // gain in attainment below which a lower rate does not help
 	)
 	p := b.variant.Profile
 	alone := p.Prefill(b.mean.InputTokens) // ms
@@ -147,7 +143,7 @@ func (b bench) measure(ctx context.Context) (Measured, error) {
 	return Measured{Benchmark: low.Benchmark, Profile: b.fit(light, low), Replicas: b.replicas}, nil
 }
 
-// point is what was measured at one rate.
+// point is the measurement at one rate.
 type point struct {
 	policy.Benchmark
 	attained  float64 // a ratio
@@ -158,9 +154,8 @@ type point struct {
 //
 //	TTFT = gamma + delta * input tokens * concurrency,   ITL = alpha + beta * concurrency,
 //
-// goes through two points, as the operator finds it who follows the published
-// procedure. It is not what one step of the engine takes: in a batch the prefills
-// of others lengthen the ITL of each.
+// goes through two points, as an operator finds it by the published procedure. It is not the time
+// of one step of the engine: in a batch the prefills of others lengthen the ITL of each.
 func (b bench) fit(light, full point) scaling.Profile {
 	p := speed(b.variant)
 	more := full.Concurrency - light.Concurrency
@@ -174,12 +169,12 @@ func (b bench) fit(light, full point) scaling.Profile {
 	return p
 }
 
-// at offers a rate in requests/s for each replica.
+// at measures with a rate in requests/s for each replica.
 func (b bench) at(ctx context.Context, rate float64) (point, error) {
 	const (
 		shortest = 5 * time.Minute
 		requests = 3000
-		rarely   = 150 * time.Second // the rarest scrapes that there are: no policy reads them
+		rarely   = 150 * time.Second // between scrapes: no policy reads them
 	)
 	length := max(shortest, time.Duration(requests/(float64(b.replicas)*rate)*float64(time.Second)))
 	m := DefaultModel()

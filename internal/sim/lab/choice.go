@@ -19,12 +19,12 @@ type Choice struct {
 	Params map[string]string `json:"params,omitempty"`
 }
 
-// ParseChoice reads "name" or "name:param=value,param=value" and checks that
-// there is such a policy and that its parameters are in range.
+// ParseChoice reads "name" or "name:param=value,param=value" and checks that the policy exists and
+// that its parameters are in range.
 func ParseChoice(text string) (Choice, error) {
 	name, params, _ := strings.Cut(text, ":")
 	c := Choice{Name: strings.TrimSpace(name)}
-	if c.Name == "model" { // as it was published
+	if c.Name == "model" { // the published name
 		c.Name = Queueing
 	}
 	for pair := range strings.SplitSeq(params, ",") {
@@ -57,7 +57,7 @@ func (c Choice) Check() error {
 	return err
 }
 
-// String is the choice as ParseChoice reads it, parameters sorted.
+// String returns the choice as ParseChoice reads it, parameters sorted.
 func (c Choice) String() string {
 	if len(c.Params) == 0 {
 		return c.Name
@@ -69,13 +69,13 @@ func (c Choice) String() string {
 	return c.Name + ":" + strings.Join(pairs, ",")
 }
 
-// Own reports whether c is the code of this project's manager.
+// Own reports whether c is an engine of this project.
 func (c Choice) Own() bool {
 	_, ok := ownEngineOf(c.Name)
 	return ok
 }
 
-// benches reports whether c goes by what a benchmark measures, or is tuned by it.
+// benches reports whether c reads a benchmark, or its tuning does.
 func (c Choice) benches(tuned bool) bool {
 	if c.Own() {
 		return c.Name == Queueing || c.Name == Hybrid
@@ -84,7 +84,7 @@ func (c Choice) benches(tuned bool) bool {
 	return d.Benches() || tuned && c.Name == fixed && len(c.Params) == 0
 }
 
-// known lists the policies that there are.
+// known returns the names of all policies.
 func known() []string {
 	var names []string
 	for _, d := range Catalogue() {
@@ -93,7 +93,7 @@ func known() []string {
 	return names
 }
 
-// Names lists every policy of models that are served whole, this project's first.
+// Names returns the policies for models without roles, this project's first.
 func Names() []string {
 	var names []string
 	for _, e := range ownEngines() {
@@ -102,8 +102,8 @@ func Names() []string {
 	return append(names, policy.Names()...)
 }
 
-// Catalogue describes every policy, in the order of Names, and then those that scale prefill and
-// decode only.
+// Catalogue describes every policy, in the order of Names, and then those that scale only prefill
+// and decode.
 func Catalogue() []policy.Definition {
 	var all []policy.Definition
 	for _, e := range ownEngines() {
@@ -112,9 +112,8 @@ func Catalogue() []policy.Definition {
 	return slices.Concat(all, policy.Catalogue(), policy.RoleCatalogue())
 }
 
-// grid returns the settings that a choice is tuned over, its defaults among them, most
-// at most where that is above 0: none for our own policies, and where parameters were
-// chosen already.
+// grid returns the settings to try when c is tuned, its defaults among them; no more than most, if
+// most is above 0. It is empty for our own policies, and for a choice with parameters.
 func (c Choice) grid(most int) []map[string]string {
 	if c.Own() || len(c.Params) > 0 {
 		return nil
@@ -130,8 +129,8 @@ func (c Choice) grid(most int) []map[string]string {
 	return fewer(d, points, most)
 }
 
-// fewer returns the defaults of a policy and others of its points, evenly over their
-// list, most together; all of them for 0.
+// fewer returns the defaults of a policy and others of its points, spread evenly over the list,
+// most in all; every point if most is 0.
 func fewer(d policy.Definition, points []map[string]string, most int) []map[string]string {
 	if most == 0 || len(points) <= most {
 		return points
@@ -151,8 +150,8 @@ func fewer(d policy.Definition, points []map[string]string, most int) []map[stri
 	return out
 }
 
-// Untuned returns what a policy of others came to with its defaults in the part that is
-// judged, false if these were not tried. No count of static is a default of anything.
+// Untuned returns the result of another project's policy with its defaults in the judged part,
+// false if they were not tried. No count of static is a default.
 func (r Row) Untuned() (Point, bool) {
 	if r.Policy.Name == fixed {
 		return Point{}, false
@@ -165,7 +164,7 @@ func (r Row) Untuned() (Point, bool) {
 	return r.Tuning[i].Rest, true
 }
 
-// isDefault reports whether a point sets every parameter to its default.
+// isDefault reports whether a point sets no parameter to another value than its default.
 func isDefault(d policy.Definition, point map[string]string) bool {
 	return !slices.ContainsFunc(d.Params, func(p policy.Param) bool {
 		value, ok := point[p.Name]
@@ -173,7 +172,7 @@ func isDefault(d policy.Definition, point map[string]string) bool {
 	})
 }
 
-// sameSetting compares settings that may be durations written differently.
+// sameSetting reports whether two settings are equal, also as durations written differently.
 func sameSetting(a, b string) bool {
 	x, wrong := time.ParseDuration(a)
 	y, alsoWrong := time.ParseDuration(b)
@@ -183,8 +182,8 @@ func sameSetting(a, b string) bool {
 	return a == b
 }
 
-// open makes the policy for one run, and returns how long after a decision it is
-// carried out at most. The rules of others contain their HPA where they need one.
+// open makes the policy for one run, and returns the longest time from a decision until a scaler
+// carries it out. The rules of other projects contain their HPA where they need one.
 func (c Choice) open(f fitted) (sim.Policy, time.Duration, error) {
 	if c.Own() {
 		return openOwn(c, f)

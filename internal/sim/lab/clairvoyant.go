@@ -13,26 +13,26 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// Clairvoyant is what could be had in a scenario by knowing every arrival in advance:
-// the best schedule that was found. It is judged as every policy is, and is no dearer
-// than any of them that reaches the target with the same seed.
+// Clairvoyant is the best schedule of a scenario that a search found by knowing every arrival. It
+// is judged as every policy is, and costs no more than any policy that reaches the target with the
+// same seed.
 type Clairvoyant struct {
 	Seed uint64 `json:"seed"`
-	// Attainable is the part of the requests that meet their objectives on a replica of
-	// their own. Where it is below the target no policy reaches that.
+	// Attainable is the share of the requests that meet their objectives on a replica of their own.
+	// Where it is below the target, no policy reaches the target.
 	Attainable float64 `json:"attainable"`
-	// Reached is whether the schedule that was found reaches the target.
+	// Reached says whether the schedule reaches the target.
 	Reached  bool              `json:"reached"`
-	Measures Measures[float64] `json:"measures"` // of a run of the schedule
+	Measures Measures[float64] `json:"measures"` // of the run with the schedule
 	Models   []ModelMeasures   `json:"models"`   // sorted by key
-	Runs     int               `json:"runs"`     // that the search took
+	Runs     int               `json:"runs"`     // runs of the search
 }
 
 // tick is the time between two changes of a clairvoyant schedule.
 const tick = 15 * time.Second
 
-// foresee looks for a schedule with the first seed and as many runs as the plan allows,
-// beginning with what the best policy did with that seed.
+// foresee searches for a schedule with the first seed and as many runs as the plan allows, starting
+// from the replicas of the best policy with that seed.
 func (l *lab) foresee(ctx context.Context, f fitted, done []outcome) (*Clairvoyant, error) {
 	seed := l.plan.Seeds[0]
 	o := clairvoyant.Options{Tick: tick, Runs: l.plan.Foresight, Workers: l.options.Workers}
@@ -53,15 +53,15 @@ func (l *lab) foresee(ctx context.Context, f fitted, done []outcome) (*Clairvoya
 		Seed: seed, Attainable: found.Attainable, Reached: found.Reached,
 		Measures: measure(found.Report), Models: measureModels(found.Report), Runs: found.Runs,
 	}
-	// Schedules change at whole ticks; what the policy did between them is one, too.
+	// A schedule changes at whole ticks, a policy between them too: its run is a schedule as well.
 	if some && best.measures.Attainment >= f.Target && (!c.Reached || best.measures.Cost < c.Measures.Cost) {
 		c.Reached, c.Measures, c.Models = true, best.measures, measureModels(best.report)
 	}
 	return c, nil
 }
 
-// bestOf returns the run of a seed that reaches the target at the least cost, or else
-// attains most.
+// bestOf returns the run of a seed that reaches the target at the least cost, or else attains most;
+// false if there is none.
 func bestOf(done []outcome, seed uint64, target float64) (outcome, bool) {
 	var trials []Trial
 	var runs []outcome
@@ -77,8 +77,8 @@ func bestOf(done []outcome, seed uint64, target float64) (outcome, bool) {
 	return runs[slices.IndexFunc(trials, func(t Trial) bool { return t.Rest == best.Rest })], true
 }
 
-// schedule repeats a run and returns what replicas it had, tick by tick. Between two
-// ticks it is the larger number.
+// schedule repeats a run and returns its replicas, tick by tick. Between two ticks it takes the
+// larger number.
 func (o outcome) schedule(ctx context.Context, f fitted) (clairvoyant.Script, error) {
 	script := clairvoyant.Script{Tick: tick}
 	p, after, err := o.policy.open(f)

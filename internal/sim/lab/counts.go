@@ -8,16 +8,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// fixed is the policy without a grid: no list of counts suits a trace that needs two
-// replicas and one that needs thirty, so the least that does is searched.
+// fixed is the policy without a grid: no list of counts suits both a trace that needs two replicas
+// and one that needs thirty, so a search finds the least count that suffices.
 const fixed = "static"
 
-// searched reports whether a choice is tuned by searching counts.
+// searched reports whether tuning c is a search of counts.
 func (c Choice) searched() bool { return c.Name == fixed && len(c.Params) == 0 }
 
-// most returns the largest number of replicas of a model that a search tries: twice
-// what the busiest ten minutes of the first part need of the cheapest variant of the
-// model that needs most, 16 at least, within the bounds.
+// most returns the largest number of replicas that a search tries: twice the need of the busiest
+// ten minutes of the first part, in the cheapest variant of the model that needs most; 16 at least,
+// within the bounds.
 func (f fitted) most() scaling.Replicas {
 	const least, twice = 16, 2
 	bound, need := scaling.Replicas(1), 0.0
@@ -31,22 +31,22 @@ func (f fitted) most() scaling.Replicas {
 	return min(bound, max(least, scaling.Replicas(math.Ceil(twice*need))))
 }
 
-// bisection looks for the least count that attains a target, of 1 to most.
+// bisection searches for the least count, of 1 to most, that attains a target.
 type bisection struct {
-	low, high scaling.Replicas // low does not attain it, or is 0; high does, or is above most
+	low, high scaling.Replicas // low misses the target, or is 0; high attains it, or is above most
 	most      scaling.Replicas
 }
 
-// next returns the count to try next, false if none is left that matters.
+// next returns the count to try next, false if the search is over.
 func (b bisection) next() (scaling.Replicas, bool) {
 	if b.high > b.most && b.low < b.most && b.low >= b.most/2 {
-		return b.most, true // perhaps none attains it
+		return b.most, true // perhaps no count attains the target
 	}
 	n := (b.low + b.high) / 2
 	return n, n > b.low && n < b.high && n <= b.most
 }
 
-// learn notes whether a count attains the target.
+// learn books whether n attains the target.
 func (b *bisection) learn(n scaling.Replicas, attains bool) {
 	if attains {
 		b.high = min(b.high, n)
@@ -55,13 +55,13 @@ func (b *bisection) learn(n scaling.Replicas, attains bool) {
 	}
 }
 
-// count is the parameter of a number of replicas.
+// count returns the parameters of static with n replicas.
 func count(n scaling.Replicas) map[string]string {
 	return map[string]string{"replicas": strconv.Itoa(int(n))}
 }
 
-// counts returns the next numbers of replicas to try after some trials: those that
-// halve what is left for the first part, and for the rest; none when both are found.
+// counts returns the next numbers of replicas to try after some trials: one that halves the range
+// for the first part, and one for the rest; none when both searches are over.
 func counts(trials []Trial, target float64, most scaling.Replicas) []scaling.Replicas {
 	first, rest := bisection{high: most + 1, most: most}, bisection{high: most + 1, most: most}
 	tried := map[scaling.Replicas]bool{}

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes one line for each scenario and policy: the mean of every measure
-// over the seeds, its standard error, the least and the largest.
+// WriteCSV writes one line for each scenario and policy: mean, standard error, minimum and maximum
+// of every measure over the seeds.
 func (r Results) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	header := []string{"scenario", "workload", "policy", "own", "target_ratio", "seeds"}

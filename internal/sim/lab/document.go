@@ -16,7 +16,7 @@ import (
 // FileError says which field of a file is wrong and what would be right.
 type FileError struct {
 	File  string
-	Line  int    // 1-based, 0 where it is not known
+	Line  int    // 1-based, 0 where it is unknown
 	Field string // as a path: models[0].slo.ttft; "" for the whole file
 	Found string
 	Want  string
@@ -34,7 +34,7 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s: found %s, want %s", where, e.Found, e.Want)
 }
 
-// value is a value of a YAML or JSON file with the way to it.
+// value is a value in a YAML or JSON file, with its path.
 type value struct {
 	file, field string
 	node        *yaml.Node
@@ -67,7 +67,7 @@ func (v value) wrong(want string) error {
 // reader reads one field.
 type reader func(value) error
 
-// mapping reads a mapping whose fields are among the known; each at most once.
+// mapping reads a mapping whose fields are among known, each at most once.
 func (v value) mapping(known map[string]reader) error {
 	if v.node.Kind != yaml.MappingNode {
 		return v.wrong("a mapping")
@@ -92,7 +92,7 @@ func (v value) mapping(known map[string]reader) error {
 	return errors.Join(errs...)
 }
 
-// list reads every element of a list of one or more.
+// list reads every element of a list, one or more.
 func (v value) list(read reader) error {
 	if v.node.Kind != yaml.SequenceNode || len(v.node.Content) == 0 {
 		return v.wrong("a list of one or more")

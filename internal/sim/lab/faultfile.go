@@ -8,7 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
 
-// fault reads what goes wrong in a scenario.
+// fault reads one fault of a scenario.
 func (scenarioReader) fault(v value, s *Scenario) error {
 	f := fault.Fault{}
 	kind, namespace := "", DefaultModel().Spec.Key.Namespace

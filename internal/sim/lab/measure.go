@@ -4,13 +4,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
 
-// Measures are what is measured of a policy: numbers of one run, or their
-// Spread over the seeds.
+// Measures are the measures of a policy: numbers of one run, or their Spread over the seeds.
 type Measures[T any] struct {
-	Attainment     T `json:"attainment"`     // part of the requests that met both objectives
-	WorstHour      T `json:"worstHour"`      // the same of the hour with the least, see worstHour
-	TTFTAttainment T `json:"ttftAttainment"` // and the one for TTFT
-	ITLAttainment  T `json:"itlAttainment"`  // and the one for ITL
+	Attainment     T `json:"attainment"`     // share of the requests that met both objectives
+	WorstHour      T `json:"worstHour"`      // attainment of the worst hour, see worstHour
+	TTFTAttainment T `json:"ttftAttainment"` // share that met the TTFT objective
+	ITLAttainment  T `json:"itlAttainment"`  // share that met the ITL objective
 	Goodput        T `json:"goodput"`        // requests/s that met both
 	TTFTP50        T `json:"ttftP50"`        // ms
 	TTFTP90        T `json:"ttftP90"`        // ms
@@ -22,13 +21,13 @@ type Measures[T any] struct {
 	Cost           T `json:"cost"`           // cost units
 	ScaleEvents    T `json:"scaleEvents"`    // times that replicas of a variant were added or removed
 	ColdStarts     T `json:"coldStarts"`     // times that a variant grew while none of its model was ready
-	Lost           T `json:"lost"`           // requests, with the replica that held them
+	Lost           T `json:"lost"`           // requests whose replica ended
 	Failed         T `json:"failed"`         // requests rejected, expired or not finished at the end
 	Abandoned      T `json:"abandoned"`      // requests taken back by clients whose patience was over
-	Violation      T `json:"violation"`      // part of the time
+	Violation      T `json:"violation"`      // share of the time in violation
 }
 
-// fields returns a pointer to every measure in the order of Quantities.
+// fields returns a pointer to every measure, in the order of quantities.
 func (m *Measures[T]) fields() []*T {
 	return []*T{
 		&m.Attainment, &m.WorstHour, &m.TTFTAttainment, &m.ITLAttainment, &m.Goodput,
@@ -37,8 +36,7 @@ func (m *Measures[T]) fields() []*T {
 	}
 }
 
-// quantities names the measures with their units, in the order of
-// Measures.fields.
+// quantities returns the names of the measures with their units, in the order of Measures.fields.
 func quantities() []string {
 	return []string{
 		"attainment_ratio", "worst_hour_attainment_ratio", "ttft_attainment_ratio", "itl_attainment_ratio", "goodput_requests_per_s",
@@ -47,7 +45,7 @@ func quantities() []string {
 	}
 }
 
-// measure reads the measures of a run.
+// measure returns the measures of a run.
 func measure(r sim.Report) Measures[float64] {
 	var (
 		m                       Measures[float64]
@@ -62,7 +60,7 @@ func measure(r sim.Report) Measures[float64] {
 		m.Failed += float64(c.Rejected + c.Expired + one.Unfinished)
 		m.Abandoned += float64(c.Abandoned)
 		if r.Horizon > 0 {
-			// What happens after the horizon is counted, too: at most all of the time.
+			// Violation after the horizon counts too: at most all of the time.
 			m.Violation += min(1, one.Violation.Seconds()/r.Horizon.Seconds()) / float64(len(r.Models))
 		}
 		for _, v := range one.Variants {
@@ -82,7 +80,7 @@ func measure(r sim.Report) Measures[float64] {
 	return m
 }
 
-// measureModels reads the measures of each model.
+// measureModels returns the measures of each model.
 func measureModels(r sim.Report) []ModelMeasures {
 	all := make([]ModelMeasures, len(r.Models))
 	for i, m := range r.Models {

@@ -17,12 +17,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
 )
 
-// The names of this project's engines, as the manager runs them. Their parameters
-// are the fields of the saturation ConfigMap that the engine reads, and when cycles
-// run.
+// The names of this project's engines, as the manager runs them. Their parameters are the fields of
+// the saturation ConfigMap that the engine reads, and the timing of cycles.
 const (
 	Tokens     = "tokens"     // token capacity, the default
-	Saturation = "saturation" // spare capacity, how full replicas report to be
+	Saturation = "saturation" // spare capacity: KV cache usage and queues that replicas report
 	Queueing   = "queueing"   // a queueing model, the profiles and the objectives of the scenario
 	Hybrid     = "hybrid"     // queueing and tokens
 	Published  = "published"  // spare capacity by the published rule, one replica at a time
@@ -31,11 +30,11 @@ const (
 // ownEngine is an engine of this project.
 type ownEngine struct {
 	name, reads string
-	entry       []string // of the ConfigMap, which make it this one
-	fields      []string // that it reads, beside those of pace
+	entry       []string // lines of the ConfigMap that choose this engine
+	fields      []string // fields of the ConfigMap that it reads, beside those of all engines
 }
 
-// ownEngines lists the engines, the default first.
+// ownEngines returns the engines, the default first.
 func ownEngines() []ownEngine {
 	spare := []string{"kvCacheThreshold", "queueLengthThreshold", "kvSpareTrigger", "queueSpareTrigger"}
 	tokens := []string{"kvCacheThreshold", "queueLengthThreshold", "scaleUpThreshold", "scaleDownBoundary"}
@@ -49,7 +48,7 @@ func ownEngines() []ownEngine {
 	}
 }
 
-// ownEngineOf finds an engine by name.
+// ownEngineOf returns the engine with a name, false if there is none.
 func ownEngineOf(name string) (ownEngine, bool) {
 	all := ownEngines()
 	i := slices.IndexFunc(all, func(e ownEngine) bool { return e.name == name })
@@ -59,45 +58,42 @@ func ownEngineOf(name string) (ownEngine, bool) {
 	return all[i], true
 }
 
-// timing is a parameter that says when cycles run, with the setting of the manager
-// that it stands for.
+// timing is a parameter of when cycles run, with the manager's setting that it sets.
 type timing struct{ param, key string }
 
 func timings() []timing {
 	return []timing{{"interval", "GLOBAL_OPT_INTERVAL"}, {"executor", "WVA_EXECUTOR"}, {"fetchInterval", "PROMETHEUS_METRICS_CACHE_FETCH_INTERVAL"}}
 }
 
-// hpaSync is the default of --horizontal-pod-autoscaler-sync-period: our
-// decisions are carried out by an HPA that has no tolerance and no windows of
-// its own.
+// hpaSync is the default of --horizontal-pod-autoscaler-sync-period. An HPA with the tolerance of
+// the scenario and no windows of its own carries out our decisions.
 const hpaSync = 15 * time.Second
 
-// params lists the parameters of the engine.
+// params returns the parameters of the engine.
 func (e ownEngine) params() []string {
 	return slices.Concat(e.fields, []string{limiter, "scaleUpStabilization", "scaleDownStabilization", "scaleDownStartUps", "maxScaleUpStep", "maxScaleDownStep"})
 }
 
-// ofScenario is the value of a parameter that the scenario says: of a percentile
-// its attainment, of limiter whether there is a limit to what a model may have.
-// highest is the percentile of a scenario that asks for all requests.
+// ofScenario is the value of a parameter that follows the scenario: a percentile is its attainment,
+// limiter says whether it limits the model. highest is the percentile of a scenario that asks for
+// all requests.
 const (
 	ofScenario = "scenario"
 	highest    = 0.999
 )
 
-// limiter is the parameter that bounds a model by stock and quotas.
+// limiter is the parameter that limits a model by stock and quotas.
 const limiter = "enableLimiter"
 
-// objectives and profiles are the parameters that say whether the user has written
-// objectives down, and measured profiles: none is how the manager runs without any.
+// objectives and profiles are the parameters that say whether the user has written objectives down
+// and stated measured profiles. none runs the manager without them.
 const (
 	objectives = "objectives"
 	profiles   = "profiles"
 	none       = "none"
 )
 
-// scenarioSays returns what of a scenario a parameter may be taken from, "" if it
-// may not be.
+// scenarioSays returns what the value ofScenario means for a parameter, "" if it is not allowed.
 func scenarioSays(param string) string {
 	switch param {
 	case "ttftPercentile", "itlPercentile":
@@ -112,20 +108,20 @@ func scenarioSays(param string) string {
 	return ""
 }
 
-// ofScenario reports whether the scenario says the value of a parameter.
+// ofScenario reports whether a parameter follows the scenario.
 func (c Choice) ofScenario(param string) bool {
 	return cmp.Or(c.Params[param], ofScenario) == ofScenario
 }
 
-// own is the configuration of the engine.
+// own is a parsed choice of an engine.
 type own struct {
 	policy          config.ModelSettings
 	interval, fetch time.Duration
 	executor        executor.Mode
 }
 
-// parseOwn reads parameters as the manager reads its ConfigMap, so that both
-// accept the same and have the same defaults.
+// parseOwn reads parameters as the manager reads its ConfigMap, so that both accept the same values
+// and have the same defaults.
 func parseOwn(c Choice) (own, error) {
 	const anywhere = "lab"
 	engine, ok := ownEngineOf(c.Name)
@@ -159,8 +155,8 @@ func parseOwn(c Choice) (own, error) {
 	return o, nil
 }
 
-// configure returns the entry of the ConfigMap that makes the engine and holds the
-// parameters of c, and the settings of the manager beside it.
+// configure returns the entry of the ConfigMap that chooses the engine with the parameters of c,
+// and the other settings of the manager.
 func (e ownEngine) configure(c Choice) (entry string, settings map[string]string, err error) {
 	known := append(e.params(), objectives, profiles)
 	keys := map[string]string{}
@@ -204,7 +200,7 @@ func paramOf(f config.Finding) string {
 	return f.Field
 }
 
-// scalar writes a value as YAML: numbers and truths as they are, all else as text.
+// scalar writes a value as YAML: numbers and booleans as they are, all else quoted.
 func scalar(value string) string {
 	_, err := strconv.ParseFloat(value, 64)
 	if _, truth := strconv.ParseBool(value); err == nil || truth == nil {
@@ -213,13 +209,13 @@ func scalar(value string) string {
 	return strconv.Quote(value)
 }
 
-// setting returns the description of a setting or a field of the manager.
+// setting returns the description of a manager's setting or field.
 func setting(name string) config.Key {
 	all := config.Catalogue()
 	return all[slices.IndexFunc(all, func(k config.Key) bool { return k.Name == name })]
 }
 
-// describeOwn describes an engine in the terms of the other policies.
+// describeOwn returns the Definition of an engine.
 func describeOwn(e ownEngine) policy.Definition {
 	d := policy.Definition{Name: e.name, Source: "this project, as the manager runs it", Reads: e.reads, Grid: []map[string]string{}}
 	for _, name := range e.params() {
@@ -247,10 +243,9 @@ func describeOwn(e ownEngine) policy.Definition {
 	return d
 }
 
-// openOwn makes the engine for one run. Each model is held to the objective of the
-// scenario, at the percentiles that its attainment asks for, and limited where the
-// scenario has a limit, and has the profiles that were measured, unless the choice says
-// otherwise.
+// openOwn makes the engine for one run. Unless the choice says otherwise, each model has the
+// objective of the scenario, at the percentiles of its attainment, the measured profiles, and
+// limited mode where the scenario limits it.
 func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	o, err := parseOwn(c)
 	if err != nil {
@@ -271,7 +266,7 @@ func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	}), hpaSync, nil
 }
 
-// decides returns how a model is decided.
+// decides returns the settings by which a model is decided.
 func (c Choice) decides(o own, f fitted, m Model) cycle.ModelSettings {
 	p := cycle.Configured(o.policy)
 	if c.ofScenario(limiter) {

@@ -8,29 +8,28 @@ import (
 	"time"
 )
 
-// Plan is what is run: every choice in every scenario with every seed.
+// Plan says what to run: every choice in every scenario with every seed.
 type Plan struct {
 	Scenarios []Scenario // one or more, by distinct names
 	Choices   []Choice   // one or more, distinct
 	Seeds     []uint64   // one or more, distinct
-	// Tune tries settings for baselines without parameters, keeps those that are best
-	// in the first part of each workload, and judges all policies on the rest.
+	// Tune tries settings for baselines without parameters, keeps the best in the first part of
+	// each workload, and judges all policies on the rest.
 	Tune bool
-	// From is where the part begins that policies are judged on, where they are not
-	// tuned; 0 judges all.
+	// From is the begin of the judged part where policies are not tuned; 0 judges all.
 	From time.Duration
-	// Points bounds how many settings of a policy are tried, its defaults among them; 0
-	// tries the whole grid.
+	// Points limits how many settings of a policy are tried, its defaults among them; 0 tries the
+	// whole grid.
 	Points int
-	// Foresight is how many runs the search for a clairvoyant schedule may take in
-	// each scenario; 0 leaves the clairvoyant out.
+	// Foresight is the number of runs that the search for a clairvoyant schedule may take in each
+	// scenario; 0 leaves the clairvoyant out.
 	Foresight int
-	// Series keeps the course of the run with the first seed for every policy:
-	// its memory grows with the length of the workload.
+	// Series keeps the Course of the run with the first seed for every policy: its memory grows
+	// with the length of the workload.
 	Series bool
 }
 
-// check returns nil, or what is wrong with p.
+// check returns nil, or every error of p.
 func (p Plan) check() error {
 	if len(p.Scenarios) == 0 || len(p.Choices) == 0 || len(p.Seeds) == 0 {
 		return fmt.Errorf("a plan of %d scenarios, %d policies and %d seeds: want one or more of each", len(p.Scenarios), len(p.Choices), len(p.Seeds))
@@ -58,7 +57,7 @@ func (p Plan) check() error {
 	return errors.Join(errs...)
 }
 
-// checkScenario returns nil, or what keeps p from running s.
+// checkScenario returns nil, or the reasons why p cannot run s.
 func (p Plan) checkScenario(s Scenario) error {
 	var errs []error
 	if !(s.Target > 0 && s.Target <= 1) {
@@ -78,7 +77,7 @@ func (p Plan) checkScenario(s Scenario) error {
 	return errors.Join(errs...)
 }
 
-// Size is how much work a plan is for one scenario.
+// Size is the work of a plan for one scenario.
 type Size struct {
 	Scenario string
 	Survey   Survey
@@ -86,7 +85,7 @@ type Size struct {
 	Tuning   int // runs that try settings, of the whole workload
 }
 
-// Sizes surveys every workload and returns how much there is to do.
+// Sizes surveys every workload and returns the work for each scenario.
 func (p Plan) Sizes(ctx context.Context) ([]Size, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -102,9 +101,9 @@ func (p Plan) Sizes(ctx context.Context) ([]Size, error) {
 	return sizes, nil
 }
 
-// tuning returns how many runs tuning takes in a scenario, about.
+// tuning returns about how many runs tuning takes in a scenario.
 func (p Plan) tuning() int {
-	const search = 10 // of counts up to 32, of two parts
+	const search = 10 // runs to bisect counts up to 32, for two parts
 	n := 0
 	for _, c := range p.Choices {
 		switch {

@@ -11,9 +11,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 )
 
-// ReadProfiles reads a file with one serving profile or a list of them, JSON or
-// YAML, in the fields of serving.Profile. Names are unique. What is wrong is a
-// *FileError, or several joined.
+// ReadProfiles reads a file with one serving profile or a list of them, JSON or YAML, in the fields
+// of serving.Profile. Names are unique. An error in the content is a *FileError, or several joined.
 func ReadProfiles(file string) ([]serving.Profile, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -39,11 +38,10 @@ func ReadProfiles(file string) ([]serving.Profile, error) {
 	return profiles, err
 }
 
-// readProfile reads one profile and checks it. What is not given is that of
-// vLLM: blocks of 16 tokens, a batch of 256, 2048 tokens per step, requests as
-// long as the KV cache.
+// readProfile reads one profile and checks it. Missing fields get the values of vLLM: blocks of 16
+// tokens, a batch of 256, 2048 tokens per step, requests as long as the KV cache.
 func readProfile(v value) (serving.Profile, error) {
-	const many = 1 << 30 // what Validate allows is less or the same
+	const many = 1 << 30 // Validate allows no more
 	p := serving.Profile{MaxBatchSize: 256, MaxBatchedTokens: 2048, BlockSize: 16}
 	err := v.mapping(map[string]reader{
 		"name": text(&p.Name), "accelerator": text(&p.Accelerator),

@@ -15,14 +15,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// Record is what a file of a workload holds: a log of requests, or a curve of rates.
+// Record is the content of a workload file: a log of requests, or a curve of rates.
 type Record struct {
 	Name     string // the file
 	Requests []workload.Request
-	Curve    workload.Profile // where Requests is nil
+	Curve    workload.Profile // if Requests is nil
 }
 
-// ReadRecord reads a file whole. Errors are those of File.
+// ReadRecord reads a whole file. Errors are those of File.
 func ReadRecord(path string) (Record, error) {
 	isRates, err := hasRates(path)
 	if err != nil {
@@ -50,7 +50,7 @@ func ReadRecord(path string) (Record, error) {
 	return r, nil
 }
 
-// Span is how long the record is: of a log, until the second after its last request.
+// Span returns the length of the record; of a log, until the second after its last request.
 func (r Record) Span() time.Duration {
 	if r.Requests == nil {
 		return r.Curve.Duration()
@@ -58,16 +58,16 @@ func (r Record) Span() time.Duration {
 	return r.Requests[len(r.Requests)-1].At.Truncate(time.Second) + time.Second
 }
 
-// Cut is a stretch of a Record and how much of it there is.
+// Cut is a stretch of a Record, at a multiple of its rate.
 type Cut struct {
-	// From is where the stretch begins, within the record, and For its length, > 0. A
-	// record that ends before that begins again.
+	// From is the begin of the stretch within the record, and For its length, > 0. A record that is
+	// too short repeats.
 	From, For time.Duration
-	// Times multiplies the arrival rate, > 0. Below 1 requests of a log are left out at
-	// random. Above it, several draws of workload.Resample from the log run side by side,
-	// so that bursts of single clients do not grow with the rate.
+	// Times multiplies the arrival rate, > 0. Below 1 a log loses requests at random. Above 1,
+	// several draws of workload.Resample from the log run side by side, so that bursts of single
+	// clients do not grow with the rate.
 	Times float64
-	// Lengths are those of the requests of a curve, which has none.
+	// Lengths are the lengths of the requests of a curve, which has none.
 	Lengths workload.Lengths
 }
 
@@ -150,8 +150,8 @@ func Mix(name string, all ...Source) Source {
 	return s
 }
 
-// Remembered returns s with the requests of the last seed kept in memory. It may be
-// used by several goroutines.
+// Remembered returns s with the requests of the last seed kept in memory. Several goroutines may
+// use it.
 func (s Source) Remembered() Source {
 	var (
 		mu    sync.Mutex

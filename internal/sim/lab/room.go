@@ -5,9 +5,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
 
-// squeeze takes replicas from what Sized models begin with until the nodes have
-// room: one at a time where most are, and none below a minimum. What still does
-// not fit is what a scenario says itself, and the run refuses that.
+// squeeze takes first replicas from Sized models until the nodes have room: one at a time from the
+// variant with most, and none below a minimum. If the replicas that a scenario states itself do not
+// fit, the run refuses them.
 func (f *fitted) squeeze() {
 	for _, nodes := range f.Fleet.Nodes {
 		for f.taken(nodes.Accelerator) > nodes.GPUs.Times(nodes.Count) {
@@ -20,7 +20,7 @@ func (f *fitted) squeeze() {
 	}
 }
 
-// taken counts the accelerators of one type that the first replicas take.
+// taken returns the accelerators of one type that the first replicas take.
 func (f *fitted) taken(accelerator string) scaling.Accelerators {
 	n := scaling.Accelerators(0)
 	for _, m := range f.Models {
@@ -33,8 +33,8 @@ func (f *fitted) taken(accelerator string) scaling.Accelerators {
 	return n
 }
 
-// largest returns the variant of a Sized model with the most replicas above its
-// minimum on an accelerator, nil if none has any.
+// largest returns the variant of a Sized model on an accelerator with the most replicas, of those
+// above their minimum; nil if there is none.
 func (f *fitted) largest(accelerator string) *sim.Variant {
 	var most *sim.Variant
 	for i := range f.Models {

@@ -16,42 +16,40 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
 
-// Options are how a plan is run. The zero value runs it on all processors and
-// reports no progress.
+// Options say how to run a plan. The zero value uses all processors and reports no progress.
 type Options struct {
 	Workers int // runs at the same time; 0 means GOMAXPROCS
-	// OnProgress is told of what goes on, by one goroutine at a time.
+	// OnProgress gets every Progress, from one goroutine at a time.
 	OnProgress func(Progress)
-	// Benchmarks keep what was measured of replicas; nil keeps nothing.
+	// Benchmarks keep measurements of replicas; nil keeps nothing.
 	Benchmarks Benchmarks
-	// Reports keep what runs came to; nil keeps nothing.
+	// Reports keep the results of runs; nil keeps nothing.
 	Reports Reports
 }
 
-// Reports keep what runs came to, so that a plan that was interrupted goes on where it
-// was. They may be used by several goroutines.
+// Reports keep the results of runs, so that an interrupted plan continues where it stopped. Several
+// goroutines may use them.
 type Reports interface {
-	// Known returns what a policy came to in a scenario, of which the first part was not
-	// judged, and false where that is not kept.
+	// Known returns the report of a policy in a scenario that is judged after from, and false if
+	// there is none.
 	Known(scenario string, from time.Duration, policy Choice, seed uint64) (sim.Report, bool)
-	// Keep keeps that.
+	// Keep stores a report.
 	Keep(scenario string, from time.Duration, policy Choice, seed uint64, r sim.Report)
 }
 
-// Progress is something that happened to a run.
+// Progress is the state of one run and of its scenario.
 type Progress struct {
 	Scenario string
 	Policy   Choice
 	Seed     uint64
-	Tuning   bool // tries settings
-	// At is how far the run is in virtual time, of Of; Of is 0 where that is not
-	// known.
+	Tuning   bool // it tries settings
+	// At is the progress in virtual time, Of the length of the workload, 0 where that is unknown.
 	At, Of time.Duration
-	Done   bool              // the run has ended by itself
+	Done   bool              // the run has ended and was not interrupted
 	Result Measures[float64] // of a run that is Done without Err
 	Err    error
-	// Finished of Total runs of the scenario have ended, and the scenario is the
-	// Number-th of Scenarios. Total is an estimate until the settings are known.
+	// Finished of Total runs of the scenario have ended. The scenario is the Number-th of
+	// Scenarios. Total is an estimate until the settings are known.
 	Finished, Total   int
 	Number, Scenarios int
 }
@@ -61,12 +59,12 @@ type job struct {
 	choice int // index in the plan
 	seed   uint64
 	policy Choice
-	tuning bool // tries settings
-	// hindsight is whether the settings are those of hindsight alone.
+	tuning bool // it tries settings
+	// hindsight says that only the hindsight uses the settings.
 	hindsight bool
 }
 
-// outcome is what came of a job.
+// outcome is the result of a job.
 type outcome struct {
 	job
 	measures Measures[float64]
@@ -83,8 +81,8 @@ type lab struct {
 	count   Progress   // Finished, Total, Number and Scenarios
 }
 
-// Execute runs a plan. The Results hold what finished, also with an error: that
-// of the first scenario that cannot be run, or of ctx.
+// Execute runs a plan. The Results hold what finished, also with an error. The error joins those of
+// the scenarios; when ctx ends, no further scenario runs.
 func Execute(ctx context.Context, p Plan, o Options) (Results, error) {
 	results := Results{Seeds: p.Seeds}
 	if err := p.check(); err != nil {
@@ -115,7 +113,7 @@ func Execute(ctx context.Context, p Plan, o Options) (Results, error) {
 	return results, err
 }
 
-// scenario runs everything of one scenario.
+// scenario runs all jobs of one scenario.
 func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error) {
 	results := ScenarioResults{Scenario: s.Name, Workload: s.Workload.Name, Target: s.Target}
 	view, err := l.look(ctx, s)
@@ -169,8 +167,8 @@ func (l *lab) scenario(ctx context.Context, s Scenario) (ScenarioResults, error)
 	return results, failure(ctx, failed)
 }
 
-// look returns how closely a scenario is looked at: the first part, where policies are
-// tuned on it, of a workload whose end only reading tells.
+// look returns what fit looks at in a workload: the first part if policies are tuned, else the
+// first hour.
 func (l *lab) look(ctx context.Context, s Scenario) (look, error) {
 	view := look{seed: l.plan.Seeds[0], until: hour, from: l.plan.From, known: l.options.Benchmarks}
 	view.bench = slices.ContainsFunc(l.plan.Choices, func(c Choice) bool { return c.benches(l.plan.Tune) })
@@ -183,8 +181,8 @@ func (l *lab) look(ctx context.Context, s Scenario) (look, error) {
 	return view, err
 }
 
-// failure returns the error that a user can act on: all fail alike when ctx ends,
-// or when the workload has a fault.
+// failure returns the error that a user can act on: the first, since all fail alike when ctx ends
+// or the workload has a fault.
 func failure(ctx context.Context, errs []error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted: %w", context.Cause(ctx))
@@ -195,7 +193,7 @@ func failure(ctx context.Context, errs []error) error {
 	return errors.Join(errs...)
 }
 
-// add books a run with the settings of the row, with those of hindsight, or both.
+// add books a run that has the settings of the row, of its hindsight, or both.
 func (r *Row) add(o outcome) {
 	run := Run{Seed: o.seed, Measures: o.measures, Models: measureModels(o.report)}
 	if r.Hindsight != nil && o.policy.String() == r.Hindsight.Policy.String() {
@@ -225,8 +223,8 @@ func spreadRuns(runs []Run) Measures[Spread] {
 	return spread(all)
 }
 
-// runs returns the runs of the choices, seed by seed, so that an interrupted lab
-// has something on every policy; with the settings of hindsight where they are others.
+// runs returns the jobs of the choices, seed by seed, so that an interrupted lab has results of
+// every policy. Hindsight has jobs of its own where its settings differ.
 func (l *lab) runs(choices, hindsight []Choice) []job {
 	var jobs []job
 	for _, seed := range l.plan.Seeds {
@@ -240,8 +238,8 @@ func (l *lab) runs(choices, hindsight []Choice) []job {
 	return jobs
 }
 
-// reuse runs jobs but for those that tuning has run, and returns all outcomes in the
-// order of the jobs.
+// reuse runs jobs, without those that tuning has run already, and returns all outcomes in the order
+// of the jobs.
 func (l *lab) reuse(ctx context.Context, f fitted, known map[string]outcome, jobs []job) []outcome {
 	outcomes := make([]outcome, len(jobs))
 	var left []job
@@ -294,7 +292,7 @@ func (l *lab) run(ctx context.Context, f fitted, j job) outcome {
 	}
 	c := f.config(j.seed)
 	if c.Sync = after; after == 0 {
-		c.Tolerance = 0 // the policy has a scaler of its own
+		c.Tolerance = 0 // the policy contains its scaler
 	}
 	if keep {
 		o.course = &Course{}
@@ -324,7 +322,7 @@ func (l *lab) run(ctx context.Context, f fitted, j job) outcome {
 	return o
 }
 
-// known returns what is kept of a job.
+// known returns the kept report of a job.
 func (l *lab) known(f fitted, j job) (sim.Report, bool) {
 	if l.options.Reports == nil {
 		return sim.Report{}, false
@@ -343,7 +341,7 @@ func first(c sim.Config) map[scaling.VariantKey]scaling.Replicas {
 	return replicas
 }
 
-// tell passes on what happened.
+// tell adds the counts of the scenario to p and passes it on.
 func (l *lab) tell(p Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -354,7 +352,7 @@ func (l *lab) tell(p Progress) {
 	l.options.OnProgress(p)
 }
 
-// tooLong counts the requests that no replica has room for.
+// tooLong returns the number of requests that no replica has room for.
 func (o outcome) tooLong() int {
 	n := uint64(0)
 	for _, m := range o.report.Models {

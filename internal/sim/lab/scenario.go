@@ -17,38 +17,36 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// Scenario is a fleet and the workload that it is given.
+// Scenario is a fleet and its workload.
 type Scenario struct {
 	Name        string // identifies it within a plan
 	Description string // one sentence
 	Workload    Source
 	Models      []Model // one or more
-	// Target is the attainment that is asked for, a ratio in (0, 1].
+	// Target is the wanted attainment, a ratio in (0, 1].
 	Target float64
-	// Quotas are the accelerators that namespaces own. This project's policies keep
-	// to them; no other knows of any.
+	// Quotas are the accelerators that namespaces own. Only this project's policies keep to them.
 	Quotas []scaling.Quota
-	// Schedule is the freeze windows. This project's policies keep to them.
+	// Schedule holds the freeze windows. Only this project's policies keep to them.
 	Schedule schedule.Schedule
-	// Fleet is what every run has in common. Seed, Start, Models, Sync and the
-	// functions are filled in by the lab.
+	// Fleet has the settings of all runs. The lab fills in Seed, Start, Models, Sync and the
+	// functions.
 	Fleet sim.Config
 }
 
 // Model is a model of a scenario.
 type Model struct {
-	// Share is the part of the workload that asks for this model, relative to
-	// that of the others, > 0.
+	// Share is the part of the workload that asks for this model, > 0,
+	// relative to the other models.
 	Share float64
-	// Priority is that of the model's service class, 1 to 100, lower is more
-	// important; 0 is that of no class and comes last. Only this project's policies
-	// go by it.
+	// Priority is the priority of the model's service class, 1 to 100, lower is more important; 0
+	// means no class and comes last. Only this project's policies use it.
 	Priority int
-	// Sized has the cheapest variant begin with as many replicas as the first ten
-	// minutes of load need, whatever the variants say.
+	// Sized sets the first replicas: the cheapest variant has as many as the first ten minutes of
+	// load need, whatever the variants say.
 	Sized bool
-	// Percentile has this project's policies hold the objectives of the attainment's
-	// percentile; without it, of those that the manager has by default.
+	// Percentile has this project's policies hold the objectives at the percentile of the
+	// attainment; else they use the manager's default percentiles.
 	Percentile bool
 	// Spec is the model without its Requests.
 	Spec sim.Model
@@ -58,22 +56,22 @@ type Model struct {
 type fitted struct {
 	Scenario
 	survey Survey
-	// from is where the part begins that policies are judged on.
+	// from is the begin of the judged part.
 	from     time.Duration
 	measured map[scaling.VariantKey]Measured
 }
 
-// look says how closely a scenario is looked at before it is run.
+// look says how fit looks at a scenario before its runs.
 type look struct {
 	seed  uint64
-	until time.Duration // of the workload that is surveyed, 0 for all of it
-	from  time.Duration // where the part begins that policies are judged on
-	bench bool          // measure every variant; those of a model that is Sized in any case
-	known Benchmarks    // that need not be measured again; nil knows none
+	until time.Duration // end of the surveyed part of the workload, 0 for all of it
+	from  time.Duration // begin of the judged part
+	bench bool          // measure every variant; those of a Sized model in any case
+	known Benchmarks    // measurements that need not be repeated; nil has none
 }
 
-// fit surveys the workload of s and works out what follows from it. An error says
-// what does not fit together.
+// fit surveys the workload of s, measures its variants and sizes its models. An error says what
+// does not fit together.
 func fit(ctx context.Context, s Scenario, l look) (fitted, error) {
 	var f fitted
 	o, err := survey(ctx, s.Workload, l.seed, l.until)
@@ -113,7 +111,7 @@ func fit(ctx context.Context, s Scenario, l look) (fitted, error) {
 	return f, nil
 }
 
-// holds returns an error if a replica cannot hold even a mean request.
+// holds returns an error if a replica cannot hold a request of mean lengths.
 func holds(v sim.Variant, mean policy.Workload) error {
 	if v.Replica != nil {
 		return nil
@@ -131,19 +129,19 @@ func holds(v sim.Variant, mean policy.Workload) error {
 	return nil
 }
 
-// speed is what an operator writes into a VariantAutoscaling of what is true of
-// the replica: a line, which at no length is below a prefill with a floor.
+// speed returns the profile that an operator writes into a VariantAutoscaling: a line, which at no
+// length is below a prefill with a floor.
 func speed(v sim.Variant) scaling.Profile {
 	p := v.Profile
 	return scaling.Profile{Source: p.Name, Alpha: p.AlphaMS, Beta: p.BetaMS, Gamma: max(p.GammaMS, p.PrefillFloorMS), Delta: p.DeltaMS, MaxBatchSize: p.MaxBatchSize}
 }
 
-// limitsOf is what the arguments of the engine say.
+// limitsOf returns the limits in the arguments of the engine.
 func limitsOf(v sim.Variant) scaling.EngineLimits {
 	return scaling.EngineLimits{BatchTokens: v.Profile.MaxBatchedTokens, MaxBatch: v.Profile.MaxBatchSize}
 }
 
-// size sets the first replicas for an arrival rate in requests/s.
+// size sets the first replicas of a model for an arrival rate in requests/s.
 func (m *Model) size(rate float64, found map[scaling.VariantKey]Measured) {
 	cheapest := m.cheapest()
 	for i := range m.Spec.Variants {
@@ -160,15 +158,15 @@ func (m *Model) size(rate float64, found map[scaling.VariantKey]Measured) {
 	}
 }
 
-// cheapest returns the variant of the least cost.
+// cheapest returns the variant with the least cost.
 func (m *Model) cheapest() sim.Variant {
 	return slices.MinFunc(m.Spec.Variants, func(a, b sim.Variant) int {
 		return cmp.Or(cmp.Compare(a.Spec.Cost, b.Spec.Cost), a.Spec.Key.Compare(b.Spec.Key))
 	})
 }
 
-// validate returns nil, or what is wrong with the fleet: a *sim.FieldError unless
-// a profile is wrong.
+// validate returns nil, or the first error of the fleet: a *sim.FieldError unless a profile is
+// wrong.
 func (s Scenario) validate() error {
 	c := s.Fleet
 	c.Models = nil
@@ -191,8 +189,8 @@ func (s Scenario) validate() error {
 	return s.validateQuotas()
 }
 
-// validateQuotas returns nil, or the first quota that is negative, there twice, or
-// of what no model is on.
+// validateQuotas returns nil, or the error of the first quota that is negative, occurs twice or is
+// about accelerators that no model uses.
 func (s Scenario) validateQuotas() error {
 	var pairs []string
 	for _, m := range s.Models {
@@ -218,8 +216,8 @@ func (s Scenario) validateQuotas() error {
 	return nil
 }
 
-// limits reports whether something bounds what a model may have: the nodes with one
-// of its accelerators, or a quota of its namespace.
+// limits reports whether the scenario limits the accelerators of a model: by nodes with one of its
+// accelerator types, or by a quota of its namespace.
 func (s Scenario) limits(m Model) bool {
 	return slices.ContainsFunc(m.Spec.Variants, func(v sim.Variant) bool {
 		onNodes := slices.ContainsFunc(s.Fleet.Nodes, func(n sim.Nodes) bool { return n.Accelerator == v.Spec.Accelerator })
@@ -237,7 +235,7 @@ func (s Scenario) shares() float64 {
 	return sum
 }
 
-// span returns how long requests arrive in a run.
+// span returns for how long requests arrive in a run.
 func (s Scenario) span(ctx context.Context, seed uint64) (time.Duration, error) {
 	if asked := cmp.Or(s.Fleet.Duration, s.Workload.Length); asked > 0 {
 		return asked, nil
@@ -249,7 +247,7 @@ func (s Scenario) span(ctx context.Context, seed uint64) (time.Duration, error) 
 	return o.Span, nil
 }
 
-// config returns the run of f with a seed.
+// config returns the sim.Config of f with a seed.
 func (f fitted) config(seed uint64) sim.Config {
 	c, w := f.Fleet, f.Workload
 	c.Seed, c.From, c.Bin = seed, f.from, stride
@@ -265,7 +263,7 @@ func (f fitted) config(seed uint64) sim.Config {
 	return c
 }
 
-// open begins a pass over the requests of a model.
+// open returns the requests of a model with a seed.
 func (f fitted) open(key scaling.ModelKey, seed uint64) iter.Seq2[workload.Request, error] {
 	parts := make([]float64, len(f.Models))
 	of := 0

@@ -19,9 +19,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
 
-// Defaults of a scenario where its file, or the command line, says nothing.
+// Defaults of a scenario where its file, or the command line, gives no value.
 const (
-	// DefaultTarget is the attainment that is asked for.
+	// DefaultTarget is the wanted attainment.
 	DefaultTarget = 0.95
 	// DefaultTTFT and DefaultITL are the objectives of a request, in ms.
 	DefaultTTFT = 1000
@@ -30,8 +30,8 @@ const (
 	DefaultHold = 10 * time.Minute
 	// DefaultGrace is Kubernetes' terminationGracePeriodSeconds.
 	DefaultGrace = 30 * time.Second
-	// DefaultStartUp is what a 32B model on an H100 took from creation to Ready:
-	// 91 to 139 s, mean 108 s.
+	// DefaultStartUp is the measured mean of a 32B model on an H100, from creation to Ready: 91 to
+	// 139 s, mean 108 s.
 	DefaultStartUp          = 108 * time.Second
 	DefaultStartUpDeviation = 15 * time.Second
 )
@@ -45,8 +45,7 @@ func DefaultModel() Model {
 	}}
 }
 
-// DefaultVariant returns a variant with the defaults that serves as a profile
-// says.
+// DefaultVariant returns a variant with the defaults and a profile.
 func DefaultVariant(namespace string, p serving.Profile) sim.Variant {
 	return sim.Variant{
 		Spec: scaling.Variant{
@@ -57,9 +56,9 @@ func DefaultVariant(namespace string, p serving.Profile) sim.Variant {
 	}
 }
 
-// ReadScenario reads a scenario, YAML or JSON; see docs/user-guide/simulate.md.
-// Profiles are those that variants may name. Files of workloads are found beside it.
-// What is wrong is a *FileError, or several joined.
+// ReadScenario reads a scenario, YAML or JSON; see docs/user-guide/simulate.md. Variants may name
+// the given profiles. Paths of workload files are relative to the scenario. An error in the content
+// is a *FileError, or several joined.
 func ReadScenario(file string, profiles []serving.Profile) (Scenario, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -76,13 +75,13 @@ func ReadScenario(file string, profiles []serving.Profile) (Scenario, error) {
 
 // ScenarioOptions say how a scenario is read.
 type ScenarioOptions struct {
-	File     string                            // that the content is of, for errors, and the name of a scenario without one
+	File     string                            // for errors, and the name of a scenario without one
 	Profiles []serving.Profile                 // that variants may name
 	Open     func(name string) (Record, error) // reads a file that the workload names
 }
 
-// ParseScenario reads the content of a file; see ReadScenario. Its workload is empty
-// where the content says nothing of it.
+// ParseScenario reads the content of a scenario file; see ReadScenario. Its Workload is empty if
+// the content has none.
 func ParseScenario(content []byte, o ScenarioOptions) (Scenario, error) {
 	v, err := parse(o.File, content)
 	if err != nil {
@@ -215,7 +214,7 @@ func (r scenarioReader) model(v value, s *Scenario) error {
 	return err
 }
 
-// patience reads for how long clients wait.
+// patience reads how long clients wait.
 func (scenarioReader) patience(p *sim.Patience) reader {
 	return func(v value) error {
 		err := v.mapping(map[string]reader{
@@ -228,14 +227,14 @@ func (scenarioReader) patience(p *sim.Patience) reader {
 	}
 }
 
-// prefix reads what prompts share.
+// prefix reads how much prompts share.
 func (scenarioReader) prefix(x *sim.Prefix) reader {
 	return func(v value) error {
 		return v.mapping(map[string]reader{"share": number(&x.Share, 0, 1), "part": number(&x.Part, 0, 0.999), "warm": number(&x.Warm, 0, 1e9)})
 	}
 }
 
-// transfer reads how long the KV cache of a prompt takes from prefill to decode.
+// transfer reads the time that a KV cache takes from prefill to decode.
 func (scenarioReader) transfer(t *sim.Transfer) reader {
 	return func(v value) error {
 		return v.mapping(map[string]reader{"base": span(&t.Base, 0), "perToken": span(&t.PerToken, 0)})
@@ -303,8 +302,7 @@ func (r scenarioReader) profile(v value) (serving.Profile, error) {
 	return p, nil
 }
 
-// ReadChoices reads a list of policies, as ParseChoice does, and joins what is
-// wrong with any of them.
+// ReadChoices reads a list of policies with ParseChoice, and joins the errors.
 func ReadChoices(texts []string) ([]Choice, error) {
 	var errs []error
 	choices := make([]Choice, len(texts))

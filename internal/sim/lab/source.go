@@ -18,21 +18,20 @@ import (
 // Source is a workload that can be read again and again.
 type Source struct {
 	Name string // the file, or the generator in the grammar of workload.ParseProfile
-	// Length is how long requests may arrive, 0 where only reading tells.
+	// Length is how long requests may arrive, 0 where it is unknown before reading.
 	Length time.Duration
 	Curve  bool // a curve of rates, for which FileOptions have a meaning
-	// Open begins a pass. One seed gives the same requests every time, and another
-	// seed others: of a log, seed 1 has what was recorded and every other a draw of
-	// workload.Resample.
+	// Open begins a pass. One seed gives the same requests every time, and another seed others: of
+	// a log, seed 1 gives the recorded requests and every other a draw of workload.Resample.
 	Open func(seed uint64) iter.Seq2[workload.Request, error]
 }
 
-// FileOptions say how a file is read.
+// FileOptions say how to read a file.
 type FileOptions struct {
-	// Lengths are those of the requests of a curve of rates, which has none.
+	// Lengths are the lengths of the requests of a curve of rates, which has none.
 	Lengths workload.Lengths
-	// Peak scales a curve of rates so that its highest rate is this, requests/s;
-	// 0 leaves it alone. Take reads only so much of the curve; 0 reads all.
+	// Peak scales a curve of rates so that its highest rate is Peak, requests/s; 0 leaves it alone.
+	// Take reads only the first part of the curve, of this length; 0 reads all.
 	Peak float64
 	Take time.Duration
 }
@@ -44,10 +43,9 @@ func Generator(p workload.Profile, l workload.Lengths) Source {
 	}}
 }
 
-// File returns the workload of a file: a request log in a format of package
-// workload, which is streamed, or a curve of rates, which is told by its column
-// window_start_s. An error names the file and what was expected; what is wrong
-// further down in a log comes from the pass that reaches it.
+// File returns the workload of a file: a request log in a format of package workload, which is
+// streamed, or a curve of rates, which has a column window_start_s. An error names the file and
+// what was expected. An error further down in a log comes from the pass that reaches it.
 func File(path string, o FileOptions) (Source, error) {
 	isRates, err := hasRates(path)
 	if err != nil {
@@ -64,7 +62,7 @@ func File(path string, o FileOptions) (Source, error) {
 	}}, nil
 }
 
-// asRecorded is the seed with which a log is read as it is.
+// asRecorded is the seed with which a log is read without resampling.
 const asRecorded = 1
 
 // record reads a request log.
@@ -121,7 +119,7 @@ func rates(path string, o FileOptions) (Source, error) {
 	return s, nil
 }
 
-// Part returns the share of one of several parts of s, request by request.
+// Part returns the requests of one of several parts of s, drawn request by request.
 func (s Source) Part(parts []float64, of int) Source {
 	if len(parts) < 2 {
 		return s
@@ -133,7 +131,7 @@ func (s Source) Part(parts []float64, of int) Source {
 	return s
 }
 
-// Window returns the stretch of s that begins at from, as a workload of its own.
+// Window returns the stretch of s that begins at from, as a workload.
 func (s Source) Window(from, length time.Duration) Source {
 	whole := s.Open
 	s.Length = length
@@ -153,8 +151,8 @@ func (s Source) Window(from, length time.Duration) Source {
 	return s
 }
 
-// Repeat returns s again and again until requests have arrived for so long: each time as
-// another seed draws it. What is as long already is s itself.
+// Repeat returns s repeated until requests have arrived for at least the given time, each pass with
+// another seed. If s is as long already, it returns s.
 func (s Source) Repeat(least time.Duration) Source {
 	if s.Length >= least {
 		return s

@@ -5,17 +5,17 @@ import (
 	"math"
 )
 
-// Spread is a number over the seeds.
+// Spread summarizes a number over the seeds.
 type Spread struct {
 	Mean float64 `json:"mean"`
-	// Error is the standard error of Mean: the standard deviation over the seeds over
-	// the root of their number. 0 where there is one seed, of which nothing is known.
+	// Error is the standard error of Mean: the standard deviation over the seeds divided by the
+	// root of their number. 0 for one seed, where it is unknown.
 	Error float64 `json:"error"`
 	Min   float64 `json:"min"`
 	Max   float64 `json:"max"`
 }
 
-// Text is the mean with its standard error, each times factor.
+// Text returns the mean with its standard error, each times factor.
 func (s Spread) Text(factor float64, decimals int) string {
 	text := fmt.Sprintf("%.*f", decimals, factor*s.Mean)
 	if s.Error > 0 {
@@ -24,12 +24,12 @@ func (s Spread) Text(factor float64, decimals int) string {
 	return text
 }
 
-// doubt is how many standard errors a difference may be without being one. With five
-// seeds and no true difference, one comparison of nine goes beyond it (Student's t with four degrees of
+// doubt is the number of standard errors within which a difference is a tie. With five seeds and no
+// true difference, one comparison of nine goes beyond it (Student's t with four degrees of
 // freedom).
 const doubt = 2
 
-// spreadOf sums up one value or more, one of each seed.
+// spreadOf returns the Spread of values, one of each seed, one or more.
 func spreadOf(values []float64) Spread {
 	s := Spread{Min: math.Inf(1), Max: math.Inf(-1)}
 	n := float64(len(values))
@@ -60,10 +60,9 @@ func (s Spread) sign() int {
 	return 0
 }
 
-// against returns the spread of the differences between a measure of two policies, seed
-// by seed: with one seed both had the same requests and start-up times, so that what
-// these do to both is no part of the error. Of rows without a seed in common it is the
-// difference of the means, with both errors.
+// against returns the spread of the differences between a measure of two policies, seed by seed:
+// with one seed both had the same requests and start-up times, whose effect on both is no part of
+// the error. For rows without a common seed it is the difference of the means, with both errors.
 func (r Row) against(o Row, of func(*Measures[float64]) *float64, mean func(*Measures[Spread]) *Spread) Spread {
 	var differences []float64
 	for i := range r.Runs {
@@ -89,7 +88,7 @@ func (r Row) attainedAgainst(o Row) Spread {
 	return r.against(o, func(m *Measures[float64]) *float64 { return &m.Attainment }, func(m *Measures[Spread]) *Spread { return &m.Attainment })
 }
 
-// spread sums up runs of one policy, one or more.
+// spread returns the Spread of every measure over the runs of one policy, one or more.
 func spread(runs []Measures[float64]) Measures[Spread] {
 	var m Measures[Spread]
 	values := make([]float64, len(runs))

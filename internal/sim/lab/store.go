@@ -20,8 +20,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// Store answers the questions of the catalogue for any instant, as a Prometheus
-// does. It must be safe for concurrent use.
+// Store answers the questions of the catalogue for any instant, as a Prometheus does. It must be
+// safe for concurrent use.
 type Store interface {
 	Ask(ctx context.Context, request query.Request) (query.Answer, error)
 }
@@ -29,19 +29,19 @@ type Store interface {
 // StoreRange is the part of a store that becomes a workload.
 type StoreRange struct {
 	From, To time.Time // To is after From
-	// Namespace and Model name the model; "" is any, if only one is there.
+	// Namespace and Model name the model; "" means any, if there is only one.
 	Namespace, Model string
-	OnStep           func(done, of int) // told of every step read, from one goroutine at a time; nil ignores them
+	OnStep           func(done, of int) // called for every step read, from one goroutine at a time; nil ignores them
 }
 
-// Recording is what a StoreRange held.
+// Recording describes the content of a StoreRange.
 type Recording struct {
 	Model    scaling.ModelKey
-	Step     time.Duration // in which rates and lengths stay the same
+	Step     time.Duration // for which rates and lengths stay the same
 	Steps    int
-	Silent   int     // steps without a row about the model: idle, or not recorded
+	Silent   int     // steps without a row of the model: idle, or not recorded
 	Requests float64 // expected
-	Gateway  bool    // the endpoint picker counted the arrivals, and not the engines
+	Gateway  bool    // the endpoint picker counted the arrivals, not the engines
 }
 
 // The steps of a recording.
@@ -51,13 +51,12 @@ const (
 	atOnce       = 4    // questions
 )
 
-// ReadStore turns what a store recorded of one model into a workload: in each step
-// the arrival rate and the mean lengths as the catalogue asks for them, Poisson
-// arrivals with that rate, and lengths spread as in workload.ChatLengths with
-// those means. A step is a minute, four scrapes, or a 1440th of the range,
-// whichever is longest. Arrivals are those that the endpoint picker counted, else
-// completions plus the growth of what is in flight: of either sign, so that over
-// the range they add up.
+// ReadStore turns the recorded metrics of one model into a workload: in each step the arrival rate
+// and the mean lengths by the catalogue's queries, Poisson arrivals with that rate, and lengths
+// spread as in workload.ChatLengths with those means. A step is a minute, four scrapes, or a 1440th
+// of the range, whichever is longest. Arrivals are those that the endpoint picker counted, else
+// completions plus the growth of the requests in flight, of either sign, so that the sum over the
+// range is right.
 func ReadStore(ctx context.Context, store Store, o StoreRange) (Source, Recording, error) {
 	if !o.To.After(o.From) {
 		return Source{}, Recording{}, fmt.Errorf("the range from %s to %s is empty, want an end after its beginning", instant(o.From), instant(o.To))
@@ -93,7 +92,7 @@ func ReadStore(ctx context.Context, store Store, o StoreRange) (Source, Recordin
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// stepOf returns how long a step is.
+// stepOf returns the length of a step.
 func stepOf(ctx context.Context, store Store, o StoreRange) (time.Duration, error) {
 	answer, err := store.Ask(ctx, query.Request{Ask: query.AskScrapeIntervals, At: o.To, Namespaces: o.namespaces()})
 	if err != nil {
@@ -119,10 +118,10 @@ func (o StoreRange) namespaces() []string {
 	return []string{o.Namespace}
 }
 
-// recorded is what a store knows of one model in one step.
+// recorded holds the quantities of one model in one step.
 type recorded map[query.Quantity]float64
 
-// readSteps asks for every step, some at a time.
+// readSteps reads every step, atOnce at a time.
 func readSteps(ctx context.Context, store Store, o StoreRange, step time.Duration) ([]map[scaling.ModelKey]recorded, error) {
 	steps := make([]map[scaling.ModelKey]recorded, int(o.To.Sub(o.From)/step))
 	done := make(chan struct{}, len(steps))
@@ -151,7 +150,7 @@ func readSteps(ctx context.Context, store Store, o StoreRange, step time.Duratio
 	return steps, group.Wait()
 }
 
-// readStep asks what there is of each model in the window of a request.
+// readStep reads the quantities of each model in the window of a request.
 func readStep(ctx context.Context, store Store, request query.Request) (map[scaling.ModelKey]recorded, error) {
 	models := map[scaling.ModelKey]recorded{}
 	for _, ask := range []query.Question{query.AskFlow, query.AskMeans, query.AskGateway} {
@@ -174,7 +173,7 @@ func readStep(ctx context.Context, store Store, request query.Request) (map[scal
 	return models, nil
 }
 
-// only returns the model that is asked for, if there is one and no other.
+// only returns the single model that matches o, or an error.
 func (o StoreRange) only(steps []map[scaling.ModelKey]recorded) (scaling.ModelKey, error) {
 	found, all := map[scaling.ModelKey]bool{}, map[scaling.ModelKey]bool{}
 	for _, models := range steps {
@@ -205,9 +204,9 @@ func (o StoreRange) only(steps []map[scaling.ModelKey]recorded) (scaling.ModelKe
 	return scaling.ModelKey{}, errors.New("no request of any serving engine is recorded in this range: want metrics of vLLM or SGLang with the labels namespace and model_name")
 }
 
-// stretches turns the steps of r.Model into a workload and counts what they hold.
-// Steps in which nothing ended have the lengths of the one before, and those
-// before the first that has any, its.
+// stretches turns the steps of r.Model into a workload and counts their content in r. A step in
+// which no request ended has the lengths of the step before; before the first lengths, it has
+// those.
 func (r *Recording) stretches(steps []map[scaling.ModelKey]recorded) (workload.Stretches, error) {
 	all := make([]workload.Stretch, len(steps))
 	lengths, err := r.firstLengths(steps)
@@ -249,7 +248,7 @@ func (r recorded) arrivals() (rate float64, gateway bool) {
 	return max(0, r[query.Completions]+r[query.InFlightGrowth]), false
 }
 
-// lengths returns the lengths of the requests that ended, false if none did.
+// lengths returns the lengths of the requests that ended, false if none ended.
 func (r recorded) lengths() (workload.Lengths, bool, error) {
 	input, output := r[query.InputTokens], r[query.OutputTokens]
 	if cmp.Or(input, output) == 0 {

@@ -9,16 +9,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// hour is how much of a workload is surveyed where nothing is tuned.
+// hour is the part of a workload that is surveyed where nothing is tuned.
 const hour = time.Hour
 
-// opening is how much of a workload the first replicas are sized for.
+// opening is the part of a workload for which the first replicas are sized.
 const opening = 10 * time.Minute
 
-// Survey is what one pass over a workload tells.
+// Survey is the result of one pass over a workload.
 type Survey struct {
-	Requests int           // that were read
-	Span     time.Duration // from the start to the last of them
+	Requests int           // requests read
+	Span     time.Duration // from the start to the last request
 	// Lengths are the mean lengths in tokens.
 	Lengths policy.Workload
 	Opening float64 // requests/s of the first ten minutes, or of Span if that is shorter
@@ -27,13 +27,13 @@ type Survey struct {
 	sample []workload.Request // every n-th
 }
 
-// survey reads a workload until a time, and until its first request; 0 reads all
-// of it. A workload without requests is an error.
+// survey reads a workload up to until, and at least its first request; 0 reads all. A workload
+// without requests is an error.
 func survey(ctx context.Context, s Source, seed uint64, until time.Duration) (Survey, error) {
-	const largest = 4096 // of a sample: twice what is kept at least
+	const largest = 4096 // of a sample, of which at least half is kept
 	var (
 		o     Survey
-		bin   = -1 // of ten minutes, the last that had a request
+		bin   = -1 // the last ten minutes with a request
 		inBin int
 		first int // requests within opening
 		every = 1

@@ -15,15 +15,15 @@ func FirstPart(span time.Duration) time.Duration {
 	return min(max(span/3, least), most, span/2)
 }
 
-// tuned is what came of trying the settings of the choices, by choice.
+// tuned holds the results of the tried settings.
 type tuned struct {
 	trials [][]Trial
 	runs   map[string]outcome // of the first seed, by policy
 }
 
-// tune tries the settings of every baseline with the first seed. A run goes through all
-// of the workload: what it came to in the first part is what a baseline is tuned by,
-// and what it came to in the rest what it could have been tuned by in hindsight.
+// tune tries the settings of every baseline with the first seed. A run goes through all of the
+// workload: its result in the first part tunes a baseline, its result in the rest tunes the
+// hindsight.
 func (l *lab) tune(ctx context.Context, f fitted) (tuned, error) {
 	t := tuned{trials: make([][]Trial, len(l.plan.Choices)), runs: map[string]outcome{}}
 	if !l.plan.Tune {
@@ -66,7 +66,7 @@ func (l *lab) searches(f fitted, t tuned) []job {
 	return jobs
 }
 
-// trial is what a run says of its settings.
+// trial returns the results of a run in both parts, with its settings.
 func (o outcome) trial() Trial {
 	t := Trial{Params: o.policy.Params, Rest: Point{o.measures.Attainment, o.measures.Cost}}
 	arrived, met := 0.0, 0.0
@@ -81,9 +81,9 @@ func (o outcome) trial() Trial {
 	return t
 }
 
-// keep returns the best of some trials by one part of the workload, nil if there are
-// none: the cheapest of those that reach the target, else the highest attainment, then
-// the cheapest, then the first.
+// keep returns the best of some trials by one part of the workload, nil if there are none: the
+// cheapest of those that reach the target, else the highest attainment, then the cheapest, then the
+// first.
 func keep(trials []Trial, target float64, part func(*Trial) Point) *Trial {
 	if len(trials) == 0 {
 		return nil
@@ -99,8 +99,8 @@ func keep(trials []Trial, target float64, part func(*Trial) Point) *Trial {
 	return best
 }
 
-// settle marks the trials that are kept and returns the choice with its settings, and
-// the one with those of hindsight. A choice without trials is both.
+// settle marks the best trials and returns the choice with the settings of the first part, and with
+// those of hindsight. Without trials both are c.
 func (c Choice) settle(trials []Trial, target float64) (first, hindsight Choice) {
 	if len(trials) == 0 {
 		return c, c

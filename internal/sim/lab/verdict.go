@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// TargetStatus is where the attainment of a policy is beside the target.
+// TargetStatus says where the attainment of a policy is relative to the target.
 type TargetStatus int
 
-// The statuses. A policy is at the target where its attainment is within two standard
-// errors of it, above or below. With one seed there is no error, and none is.
+// The statuses. A policy is AtTarget if its attainment is within two standard errors of the target,
+// above or below. With one seed there is no error, and no policy is AtTarget.
 const (
 	Misses TargetStatus = iota
 	AtTarget
 	Reaches
 )
 
-// Status returns that of a row.
+// Status returns the status of a row.
 func (s ScenarioResults) Status(r Row) TargetStatus {
 	over := r.Measures.Attainment
 	over.Mean -= s.Target
@@ -37,9 +37,9 @@ func (s ScenarioResults) Status(r Row) TargetStatus {
 // reaches the target, or is at it and on the upper side.
 func (s ScenarioResults) Attains(r Row) bool { return r.Measures.Attainment.Mean >= s.Target }
 
-// Verdict says in sentences who reaches the target at the least cost and where each of
-// this project's policies stands: also where it loses. A difference within two standard
-// errors is a tie.
+// Verdict says in sentences which policies reach the target at the least cost, and how each of this
+// project's policies compares, also where it loses. A difference within two standard errors is a
+// tie.
 func (s ScenarioResults) Verdict() []string {
 	var sentences []string
 	if reach := s.reaching(); len(reach) == 0 {
@@ -62,7 +62,7 @@ func (s ScenarioResults) Verdict() []string {
 	return append(sentences, s.Clairvoyant.sentences(s.Target)...)
 }
 
-// won says which policies of others cost least.
+// won returns the sentence on the policies of other projects that cost least.
 func (s ScenarioResults) won(winners []Row) string {
 	names := make([]string, len(winners))
 	for i, r := range winners {
@@ -76,7 +76,7 @@ func (s ScenarioResults) won(winners []Row) string {
 	return fmt.Sprintf("%s %s %s at the least cost, %s.", enumerate(names), verb("reach", names), percent(s.Target), cost)
 }
 
-// doubts says whether the attainment of a row is within the error of the target.
+// doubts returns a clause if the attainment of a row is within the error of the target.
 func (s ScenarioResults) doubts(r Row) string {
 	if s.Status(r) == AtTarget {
 		return ", within the error of the target"
@@ -84,7 +84,7 @@ func (s ScenarioResults) doubts(r Row) string {
 	return ""
 }
 
-// sentences say what foresight could have had.
+// sentences returns the verdict on the clairvoyant, nothing for nil.
 func (c *Clairvoyant) sentences(target float64) []string {
 	if c == nil {
 		return nil
@@ -106,7 +106,7 @@ func (s ScenarioResults) reaching() []Row {
 	return reach
 }
 
-// own says where one of our policies stands.
+// own returns the verdict on one of our policies.
 func (s ScenarioResults) own(r Row) string {
 	attained, cost := r.Measures.Attainment.Mean, r.Measures.Cost.Mean
 	var better []string
@@ -143,7 +143,7 @@ func percent(ratio float64) string { return fmt.Sprintf("%.1f %%", 100*ratio) }
 
 func amount(v float64) string { return fmt.Sprintf("%.2f", v) }
 
-// enumerate joins words as in a sentence.
+// enumerate joins words as a sentence does.
 func enumerate(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -151,7 +151,7 @@ func enumerate(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// verb is a verb for one subject or several.
+// verb returns a verb for one subject or several.
 func verb(plural string, subjects []string) string {
 	switch {
 	case len(subjects) > 1:
@@ -163,20 +163,19 @@ func verb(plural string, subjects []string) string {
 	}
 }
 
-// Cheapest returns the rows that attain the target at the least cost, the cheapest
-// first: several where they did the same or differ within the error, none where none
-// attains it.
+// Cheapest returns the rows that attain the target at the least cost, the cheapest first: several
+// if they do the same or differ within the error, none if no row attains the target.
 func (s ScenarioResults) Cheapest() []Row {
 	reach := s.reaching()
 	return slices.DeleteFunc(slices.Clone(reach), func(r Row) bool { return !r.asCheapAs(reach[0]) })
 }
 
-// winners returns the policies of others among the cheapest.
+// winners returns the policies of other projects among the cheapest.
 func (s ScenarioResults) winners() []Row {
 	return slices.DeleteFunc(s.Cheapest(), func(r Row) bool { return r.Own })
 }
 
-// rounding is what costs that are the same may differ by, as a part.
+// rounding is the ratio by which equal costs may differ.
 const rounding = 1e-9
 
 // asCheapAs reports whether r costs no more than o beyond doubt.
@@ -192,9 +191,8 @@ func (r Row) beats(o Row) bool {
 	return attained.Mean >= 0 && cost.Mean <= 0 && (attained.sign() > 0 || cost.sign() < 0)
 }
 
-// CheapestPeer returns the least mean cost of a policy of others that attains the
-// target, as it was tuned on the first part or, in hindsight, with the settings that
-// were best in what is judged; false where none attains it.
+// CheapestPeer returns the least mean cost of another project's policy that attains the target,
+// tuned on the first part or, in hindsight, on the judged part; false if none attains it.
 func (s ScenarioResults) CheapestPeer(hindsight bool) (float64, bool) {
 	least, found := math.Inf(1), false
 	for _, r := range s.Rows {

@@ -6,14 +6,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// Means of the lengths of requests where a scenario file says none: those of ShareGPT.
+// Mean lengths of requests where a scenario file has none: those of ShareGPT.
 const (
 	defaultInputTokens  = workload.ShareGPTInputMean
 	defaultOutputTokens = workload.ShareGPTOutputMean
 )
 
-// workload reads one of the workloads of a scenario that run side by side: a stretch of
-// a file, or a generator.
+// workload reads one of the workloads of a scenario, which run side by side: a stretch of a file,
+// or a generator.
 func (r scenarioReader) workload(v value, parts *[]Source) error {
 	var file, generator string
 	input, output := float64(defaultInputTokens), float64(defaultOutputTokens)

@@ -6,17 +6,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 )
 
-// stride is the length of a Bin of a run, by which the worst hour slides.
+// stride is the length of a Bin of a run, and the step by which the worst hour slides.
 const stride = 10 * time.Minute
 
-// enough is how many requests an hour needs to be judged: the attainment of fewer is
-// off by more than 1.5 points by chance, at 95 %.
+// enough is the number of requests from which an hour is judged: with fewer, chance moves the
+// attainment by more than 1.5 points, at 95 %.
 const enough = 200
 
-// worstHour returns the least attainment of an hour, of the requests of all models that
-// arrived in it. Hours slide by ten minutes; those with fewer than 200 requests do not
-// count. Where no hour has as many, and where what is judged is no longer than an hour,
-// it is the attainment of all.
+// worstHour returns the least attainment of an hour, over the requests of all models that arrived
+// in it. Hours slide by ten minutes; those with fewer than 200 requests do not count. If no hour
+// counts, it returns the attainment of all requests.
 func worstHour(models []sim.ModelReport) float64 {
 	const hours = int(time.Hour / stride)
 	var bins []sim.Bin

@@ -8,7 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// wrong is how a profile is made wrong: by a factor of one coefficient, or of all.
+// wrong multiplies one coefficient of a profile, or all, by a factor.
 type wrong struct {
 	factor      float64 // > 0
 	coefficient string  // "" for all
@@ -30,7 +30,7 @@ func (w wrong) of(p *scaling.Profile) *float64 {
 	return map[string]*float64{"alpha": &p.Alpha, "beta": &p.Beta, "gamma": &p.Gamma, "delta": &p.Delta}[w.coefficient]
 }
 
-// made returns p made wrong.
+// made returns p with its wrong coefficients.
 func (w wrong) made(p scaling.Profile) scaling.Profile {
 	if one := w.of(&p); one != nil {
 		*one *= w.factor
@@ -40,7 +40,7 @@ func (w wrong) made(p scaling.Profile) scaling.Profile {
 	return p
 }
 
-// states returns what the user states of a variant of which a profile was measured.
+// states returns the function from a measured profile to the one that the user states.
 func (c Choice) states() (func(measured scaling.Profile) scaling.Profile, error) {
 	switch {
 	case c.ofScenario(profiles):

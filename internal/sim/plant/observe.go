@@ -10,17 +10,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// The ages up to which internal/collector trusts a page, and for how long it waits
-// for the first one of a pod.
+// The ages up to which internal/collector trusts a page, and how long it waits for the first page
+// of a pod.
 const (
 	freshUntil   = time.Minute
 	agingUntil   = 5 * time.Minute
 	pageGrace    = 2 * scrape
 	askedUntil   = 15 * time.Minute
-	longestStart = time.Hour // that internal/discovery takes for a start
+	longestStart = time.Hour // the longest time that internal/discovery counts as a start-up
 )
 
-// state returns how far the page of a pod may be trusted.
+// state returns the freshness of the page of a pod.
 func (p *pod) state(now time.Duration) scaling.Freshness {
 	switch age := now - p.scrapedAt; {
 	case !p.scraped || age >= askedUntil:
@@ -33,7 +33,7 @@ func (p *pod) state(now time.Duration) scaling.Freshness {
 	return scaling.Stale
 }
 
-// observe returns what discovery and the collector would make of the plant.
+// observe returns the Snapshot that discovery and the collector would make of the plant.
 func (w *plant) observe(now time.Duration, offered float64) scaling.Snapshot {
 	s := scaling.Snapshot{Model: w.Model, At: w.clock(now), Window: window}
 	for _, v := range w.variants {
@@ -50,7 +50,7 @@ func (w *plant) observe(now time.Duration, offered float64) scaling.Snapshot {
 	return s
 }
 
-// describe returns a variant as internal/discovery counts its replicas.
+// describe returns a variant with its replicas, as internal/discovery counts them.
 func (w *plant) describe(v *variant, now time.Duration) scaling.Variant {
 	spec := v.Spec
 	spec.Model = w.Model
@@ -87,8 +87,7 @@ func (w *plant) describe(v *variant, now time.Duration) scaling.Variant {
 	return spec
 }
 
-// sample returns what a pod reports, and false of one that is not Ready and reports
-// nothing.
+// sample returns what a pod reports, and false for a pod that is not Ready and reports nothing.
 func (w *plant) sample(v *variant, p *pod, now time.Duration) (scaling.ReplicaSample, bool) {
 	r := scaling.ReplicaSample{Pod: p.name, Variant: v.Spec.Key, Ready: p.ready}
 	state := p.state(now)
@@ -110,9 +109,9 @@ func (w *plant) sample(v *variant, p *pod, now time.Duration) (scaling.ReplicaSa
 	return r, true
 }
 
-// coverage returns how far sums over all pods may be trusted, as
-// collector.coverage: as far as the freshest page, but Aging at best while half of the
-// Ready pods have no Fresh one. One pod of a variant may be too young.
+// coverage returns the freshness of sums over all pods by the rule of collector.coverage: that of
+// the freshest page, but Aging at best while half of the Ready pods have no Fresh page. One pod of
+// a variant may be too young for a page.
 func (w *plant) coverage(now time.Duration) scaling.Freshness {
 	freshest, ready, missing := scaling.Absent, 0, 0
 	for _, v := range w.variants {
@@ -147,7 +146,7 @@ func (w *plant) coverage(now time.Duration) scaling.Freshness {
 	return freshest
 }
 
-// load returns what the model is asked to do, as the collector measures it.
+// load returns the load of the model, as the collector measures it.
 func (w *plant) load(now time.Duration, offered float64) scaling.Load {
 	state := w.coverage(now)
 	absent, none := scaling.Reading{}, scaling.Reading{State: scaling.NotApplicable}
@@ -183,8 +182,8 @@ func (w *plant) load(now time.Duration, offered float64) scaling.Load {
 	return l
 }
 
-// latencies returns the part of the requests that pods with a page serve, and the
-// means of these.
+// latencies returns the share of the requests that pods with a Fresh page serve, and their mean
+// latencies.
 func (w *plant) latencies(now time.Duration, offered float64) (seen, ttft, itl float64) {
 	shares, _, _ := w.shares()
 	weight := 0.0
@@ -212,7 +211,7 @@ func (w *plant) latencies(now time.Duration, offered float64) (seen, ttft, itl f
 	return weight, ttft, itl
 }
 
-// pages counts the Ready pods that have a Fresh page, and those that have none.
+// pages returns the number of Ready pods with a Fresh page, and of those without.
 func (v *variant) pages(now time.Duration) (fresh, mute int) {
 	for _, p := range v.pods {
 		switch {
@@ -225,7 +224,7 @@ func (v *variant) pages(now time.Duration) (fresh, mute int) {
 	return fresh, mute
 }
 
-// tick sums up a cycle.
+// tick returns the Tick of a cycle.
 func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict cycle.Verdict) Tick {
 	t := Tick{At: now, Offered: offered, Waiting: w.held, Case: in, Verdict: verdict}
 	fresh, mute, hidden := 0, 0, false

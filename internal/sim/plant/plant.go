@@ -18,24 +18,24 @@ const (
 	window  = time.Minute
 	kept    = int(window / scrape) // ticks that a window spans at most
 	forever = time.Duration(math.MaxInt64)
-	// gatewayQueue is how many requests a gateway with flow control lets wait in each
-	// replica before it holds the rest: queueDepthThreshold of the endpoint picker.
+	// gatewayQueue is the queue length of each replica from which a gateway with flow control holds
+	// requests: queueDepthThreshold of the endpoint picker.
 	gatewayQueue = 5
 )
 
 // epoch is when every plant starts.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Tick is the plant at a cycle, after its decision was carried out.
+// Tick is the state of the plant at a cycle, before its decision is carried out.
 type Tick struct {
 	At       time.Duration
 	Offered  float64 // requests/s
 	Waiting  float64 // requests, in front of the replicas and in them
 	Capacity float64 // requests/s that the Ready replicas complete at their best
-	// Known says that the model shows what it does: a Ready pod has a Fresh page, one of
-	// each variant in which requests wait, or requests are counted at a gateway.
+	// Known says that the load of the model is visible: a Ready pod has a Fresh page, one of each
+	// variant in which requests wait, or a gateway counts requests.
 	Known bool
-	// Blind says that more Ready pods have no Fresh page than have one.
+	// Blind says that more Ready pods lack a Fresh page than have one.
 	Blind    bool
 	Variants []VariantTick // in the order of the Config
 	Setup    cycle.Setup
@@ -43,22 +43,21 @@ type Tick struct {
 	Verdict  cycle.Verdict
 }
 
-// VariantTick is a variant at a cycle: counts are those that the decision was made
-// from, in replicas.
+// VariantTick is a variant at a cycle. Counts are in replicas, as they were for the decision.
 type VariantTick struct {
 	Current, Ready scaling.Replicas
 	Placed         scaling.Replicas // that have a node, and cost
-	Bad            scaling.Replicas // that crash, flap, are silent or have no node, by a fault in force
+	Bad            scaling.Replicas // affected by a fault in force; of no-node, without a node
 	Doomed         scaling.Replicas // of the next ones, those that would crash or find no node
-	Stands         scaling.Replicas // what stood before the decision
-	Wanted         scaling.Replicas // what was decided
+	Stands         scaling.Replicas // the last desired replicas
+	Wanted         scaling.Replicas // the decision
 	Deleted        bool
 	// Grows says that one more replica would become Ready, within Lead.
 	Grows bool
 	Lead  time.Duration
 }
 
-// plant is a run.
+// plant is the state of a run.
 type plant struct {
 	Config
 	variants []*variant
@@ -69,8 +68,8 @@ type plant struct {
 	past     scaling.History
 }
 
-// Run runs c for a time, and shows see every cycle until it returns false. Equal
-// arguments give equal runs.
+// Run runs c for a time, and calls see for every cycle until it returns false. Equal arguments give
+// equal runs.
 func Run(c Config, length time.Duration, see func(Tick) bool) {
 	w := &plant{Config: c, last: -1, draws: rand.New(rand.NewPCG(1, uint64(len(c.Faults))))}
 	for i, v := range c.Variants {
@@ -115,19 +114,19 @@ func Run(c Config, length time.Duration, see func(Tick) bool) {
 	}
 }
 
-// clock is what the manager's clock says.
+// clock returns the time that the manager's clock shows.
 func (w *plant) clock(now time.Duration) time.Time {
 	return epoch.Add(now + fault.Offset(w.Faults, now))
 }
 
-// ignored reports whether the scaler takes a decision for no difference.
+// ignored reports whether the scaler ignores a decision as within its tolerance.
 func (w *plant) ignored(current, wanted scaling.Replicas) bool {
 	ratio := float64(wanted) / float64(max(1, current))
 	return current > 0 && wanted > 0 && ratio >= 1-w.Tolerance && ratio <= 1+w.Tolerance
 }
 
-// best is what the Ready replicas of a variant complete at most, requests/s, and how
-// many do not stall.
+// best returns the largest rate that a variant completes, requests/s, and its Ready replicas that
+// do not stall.
 func (w *plant) best(v *variant) (capacity float64, ready scaling.Replicas) {
 	for _, p := range v.pods {
 		if p.ready && !p.stalls {
@@ -137,8 +136,8 @@ func (w *plant) best(v *variant) (capacity float64, ready scaling.Replicas) {
 	return w.Best(v.Variant) * float64(ready), ready
 }
 
-// stall sends the replicas that stall their part of what is offered, returns the rest,
-// and has the others take over what waited in those that do not any more.
+// stall sends stalling replicas their part of the offered rate and returns the rest. Requests that
+// wait in replicas that no longer stall move to the backlog of their variant.
 func (w *plant) stall(offered float64) float64 {
 	ready, stalled := 0, 0
 	for _, v := range w.variants {
@@ -168,8 +167,8 @@ func (w *plant) stall(offered float64) float64 {
 	return each * float64(ready-stalled)
 }
 
-// serve lets the requests of a tick arrive, be served and wait, and returns the rate
-// at which they are offered.
+// serve moves the requests of a tick: they arrive, are served and wait. It returns the offered
+// rate.
 func (w *plant) serve(now time.Duration) float64 {
 	offered := w.Load(now)
 	if slices.ContainsFunc(w.Faults, func(f fault.Fault) bool { return f.KeepsOut(w.Model, now) }) {
@@ -209,7 +208,7 @@ func (w *plant) serve(now time.Duration) float64 {
 		for i, v := range w.variants {
 			can, n := w.best(v)
 			if n == 0 {
-				v.backlog = 0 // it was lost with them
+				v.backlog = 0 // lost with the replicas
 				continue
 			}
 			v.backlog = max(0, v.backlog+shares[i]*w.held+(shares[i]*offered-can)*seconds)
@@ -221,8 +220,8 @@ func (w *plant) serve(now time.Duration) float64 {
 	return whole
 }
 
-// shares returns which part of the requests each variant gets, what all Ready
-// replicas complete at most, and how many they are.
+// shares returns the share of the requests that each variant gets, the largest rate that all Ready
+// replicas complete, and their number.
 func (w *plant) shares() (shares []float64, total float64, ready scaling.Replicas) {
 	shares, sum := make([]float64, len(w.variants)), 0.0
 	for i, v := range w.variants {
@@ -245,8 +244,8 @@ func (w *plant) shares() (shares []float64, total float64, ready scaling.Replica
 	return shares, total, ready
 }
 
-// giveUp lets go those who have waited for too long: no more wait than arrive while
-// the patience of one lasts.
+// giveUp removes requests that have waited for too long: no more wait than arrive within the
+// patience of a client.
 func (w *plant) giveUp(offered float64) {
 	waits := w.held
 	for _, v := range w.variants {
@@ -262,7 +261,7 @@ func (w *plant) giveUp(offered float64) {
 	}
 }
 
-// fill notes what the replicas hold.
+// fill stores the KV cache usage and the queue of each replica.
 func (w *plant) fill(offered float64, shares []float64) {
 	for i, v := range w.variants {
 		_, ready := w.best(v)
@@ -281,8 +280,8 @@ func (w *plant) fill(offered float64, shares []float64) {
 	}
 }
 
-// running returns how many requests run and wait in each Ready replica of a variant
-// that gets a rate in requests/s.
+// running returns how many requests run and wait in each Ready replica of a variant with a rate in
+// requests/s.
 func (w *plant) running(v *variant, rate float64, ready scaling.Replicas) (n, queue float64) {
 	queue = math.Floor(v.backlog / float64(ready))
 	if queue >= 1 || w.held >= 1 {

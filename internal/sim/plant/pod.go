@@ -20,25 +20,24 @@ const goldenRatio = 1.618033988749895
 type pod struct {
 	name      string
 	created   time.Duration
-	placed    time.Duration // when it has a node
+	placed    time.Duration // when it gets a node
 	up        time.Duration // when its last start is over
 	hits      []hit
 	runs      bool // its engine runs
 	ready     bool
 	readyAt   time.Duration // when it became Ready last
-	scrapedAt time.Duration // the last scrape that succeeded; scraped says whether one did
+	scrapedAt time.Duration // the last successful scrape; scraped says whether there was one
 	scraped   bool
 	usage     [kept]float64 // of the KV cache at the last ticks, the newest first
 	queue     [kept]float64 // waiting requests, likewise
-	// phase is the part of a request, in [0, 1), from which on a whole one is seen: pods
-	// that compute as many in the mean do not all show the same whole number.
+	// phase is added before the number of running requests is rounded down, in [0, 1): pods with
+	// the same mean do not all show the same whole number.
 	phase  float64
 	stalls bool
 	held   float64 // requests that wait because it stalls
 }
 
-// hit is a fault that concerns a pod, by its index, and from when the pod goes round
-// in its period.
+// hit is a fault, by its index, that affects a pod, and when the pod's periods begin.
 type hit struct {
 	fault int
 	since time.Duration
@@ -56,7 +55,7 @@ type variant struct {
 	made    int
 	deleted bool
 	backlog float64       // requests that wait in its replicas
-	usual   time.Duration // start-up, as last seen; 0 while none was
+	usual   time.Duration // usual start-up as last seen; 0 before
 }
 
 // add creates a pod.
@@ -95,13 +94,13 @@ func (w *plant) add(v *variant, created time.Duration) *pod {
 	return p
 }
 
-// phase draws from when on a pod flaps, so that pods do not flap in step.
+// phase draws when the flapping of a pod begins, so that pods do not flap in step.
 func (w *plant) phase(f fault.Fault) time.Duration {
 	return time.Duration(w.draws.Int64N(int64(f.Period)))
 }
 
-// struck counts the pods that a fault concerns; one that has its node is no longer
-// without.
+// struck returns the number of pods that fault i affects. NoNode counts a pod only while it has no
+// node.
 func (w *plant) struck(v *variant, i int, now time.Duration) scaling.Replicas {
 	n := scaling.Replicas(0)
 	for _, p := range v.pods {
@@ -112,7 +111,7 @@ func (w *plant) struck(v *variant, i int, now time.Duration) scaling.Replicas {
 	return n
 }
 
-// doomed counts how many of the next pods of v would crash or find no node.
+// doomed returns how many of the next pods of v would crash or find no node.
 func (w *plant) doomed(v *variant, now time.Duration) scaling.Replicas {
 	n := scaling.Replicas(0)
 	for i, f := range w.Faults {
@@ -131,7 +130,7 @@ func (w *plant) bad(p *pod, now time.Duration) bool {
 	})
 }
 
-// refresh brings a pod up to an instant.
+// refresh updates the state of a pod to an instant.
 func (w *plant) refresh(p *pod, now time.Duration) {
 	runs, ready := w.health(p, now)
 	if ready && !p.ready {
@@ -175,7 +174,7 @@ func (w *plant) has(p *pod, k fault.Kind, now time.Duration) bool {
 	return slices.ContainsFunc(p.hits, func(h hit) bool { return w.Faults[h.fault].Kind == k && w.Faults[h.fault].Active(now) })
 }
 
-// befall begins and ends the faults of the time since the last tick.
+// befall applies the begins and ends of faults since the last tick.
 func (w *plant) befall(now time.Duration) {
 	for i, f := range w.Faults {
 		began, ended := f.At <= now && f.At > w.last, f.End() <= now && f.End() > w.last
@@ -200,8 +199,8 @@ func (w *plant) befall(now time.Duration) {
 	}
 }
 
-// strike has a fault concern the pods that there are when it begins, and starts those
-// that crashed when it ends.
+// strike puts a fault that begins on existing pods, and starts the crashed pods of a fault that
+// ends.
 func (w *plant) strike(v *variant, i int, began, ended bool) {
 	f := w.Faults[i]
 	for _, p := range v.pods {
@@ -218,14 +217,14 @@ func (w *plant) strike(v *variant, i int, began, ended bool) {
 	}
 }
 
-// roll replaces the pods of the waves of a rollout that begin at the time.
+// roll replaces the pods of the waves of a rollout that have begun since the last tick.
 func (w *plant) roll(v *variant, f fault.Fault, now time.Duration) {
 	waves, each := f.Waves()
 	for k := range waves {
 		if at := f.At + time.Duration(k)*each; at > now || at <= w.last {
 			continue
 		}
-		// New ones come last: those that are left of the old ones stay in front.
+		// New pods come last, so that the remaining old ones stay in front.
 		n := len(v.pods)*(k+1)/waves - len(v.pods)*k/waves
 		v.pods = slices.Delete(v.pods, 0, n)
 		for range n {
@@ -235,8 +234,8 @@ func (w *plant) roll(v *variant, f fault.Fault, now time.Duration) {
 	}
 }
 
-// scale brings a variant to so many replicas, as a ReplicaSet does: what has no node
-// goes first, then what is not Ready, then the youngest.
+// scale brings a variant to so many replicas, as a ReplicaSet does: pods without a node go first,
+// then those that are not Ready, then the youngest.
 func (w *plant) scale(v *variant, to scaling.Replicas, now time.Duration) {
 	for scaling.Replicas(len(v.pods)) < to {
 		w.add(v, now)
@@ -252,7 +251,7 @@ func (w *plant) scale(v *variant, to scaling.Replicas, now time.Duration) {
 	}
 }
 
-// rank orders pods by who goes first.
+// rank orders pods by which goes first.
 func (p *pod) rank(now time.Duration) int {
 	switch {
 	case p.placed > now:

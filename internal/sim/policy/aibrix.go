@@ -8,8 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// APAParams are the parameters of AIBrix's own autoscaler. DefaultAPAParams are
-// those of its controller.
+// APAParams are the parameters of AIBrix's own autoscaler.
 type APAParams struct {
 	Target    float64       // KV cache usage of a replica, a ratio in [0.01, 1]
 	Window    time.Duration // of the average, >= 10 s
@@ -42,9 +41,9 @@ func (p *APAParams) fields() []field {
 	}
 }
 
-// APA is the rule of AIBrix's autoscaler for a usage averaged over pods and
-// time: outside the tolerance, current * usage / target, at most MaxUp times as
-// many and at least 1/MaxDown of them.
+// APA returns the replicas that AIBrix's autoscaler wants for a usage averaged over pods and time:
+// outside the tolerance, current * usage / target, at most MaxUp times as many and at least
+// 1/MaxDown of them.
 func APA(current scaling.Replicas, usage float64, p APAParams) scaling.Replicas {
 	r, n := usage/p.Target, float64(current)
 	switch {
@@ -66,9 +65,9 @@ type apaState struct {
 	cooldown cooldown
 }
 
-// NewAIBrixAPA follows the KV cache usage, averaged over the pods of a variant
-// that report and over the window. It keeps one replica: from zero, where no pod
-// reports, it could not come back.
+// NewAIBrixAPA returns a rule that follows the KV cache usage, averaged over the window and the
+// pods of a variant that report. It keeps one replica: at zero no pod reports, and it could not
+// come back.
 func NewAIBrixAPA(p APAParams) (Autoscaler, error) {
 	return &apa{p, perVariant[apaState]{}}, check("aibrix-apa", p.fields())
 }
@@ -90,12 +89,12 @@ func (a *apa) Decide(now time.Time, in Observation) []Target {
 	})
 }
 
-// atLeastOne are bounds that exclude zero, unless the maximum is zero.
+// atLeastOne returns bounds that exclude zero, unless the maximum is zero.
 func atLeastOne(b scaling.Bounds) scaling.Bounds {
 	return scaling.Bounds{Min: max(1, b.Min), Max: b.Max}
 }
 
-// mean is the mean of what the pods report, Absent when none does.
+// mean returns the mean of the values that pods report, Absent if no pod reports.
 func mean(pods []Pod, read func(Pod) scaling.Reading) scaling.Reading {
 	var sum float64
 	var n int
@@ -111,9 +110,8 @@ func mean(pods []Pod, read func(Pod) scaling.Reading) scaling.Reading {
 	return scaling.Measured(sum/float64(n), scaling.Fresh)
 }
 
-// cooldown is AIBrix's stabilization: up to the greatest recommendation of the
-// window up, down to the LEAST of the window down, so that one low sample decides
-// for the whole window.
+// cooldown is AIBrix's stabilization: growth takes the greatest recommendation of the window up, a
+// reduction the LEAST of the window down, so that one low sample decides for the whole window.
 type cooldown struct{ recommended series }
 
 func (c *cooldown) apply(now time.Time, current, want scaling.Replicas, up, down time.Duration) scaling.Replicas {

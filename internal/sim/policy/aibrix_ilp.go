@@ -21,7 +21,7 @@ type ILPParams struct {
 	Resync   time.Duration // between plans, >= 1 s
 }
 
-// DefaultILPParams returns AIBrix's: a window of 240 s and a plan every 10 s.
+// DefaultILPParams returns AIBrix's defaults: a window of 240 s and a plan every 10 s.
 func DefaultILPParams() ILPParams {
 	return ILPParams{
 		Window: 240 * time.Second, Slices: 1, MaxUp: 2, MaxDown: 2,
@@ -49,14 +49,13 @@ type ilp struct {
 	cools perVariant[cooldown]
 }
 
-// NewAIBrixILP buys, every Resync, the cheapest replicas that serve the arrivals
-// by length within the objectives, whatever is there now: no hysteresis and no
-// cost of a change but the cooldown of the autoscaler behind it.
+// NewAIBrixILP returns a rule that buys, every Resync, the cheapest replicas that serve the
+// arrivals by length within the objectives, whatever runs now: no hysteresis, and only the cooldown
+// of the autoscaler behind it limits changes.
 //
-// It attains little wherever the load wanders, by its own rule. It buys what the
-// arrivals take of replicas that are full all the time, so it has nothing to spare
-// for what has queued up, and does not see the queue; and its cooldown goes by the
-// least recommendation of the window and not by the greatest, so one quiet look
+// By design it attains little where the load varies. It buys replicas that the arrivals keep full
+// all the time, so that none has spare capacity for a queue, and it does not see the queue. Its
+// cooldown uses the least recommendation of the window and not the greatest, so that one quiet look
 // removes replicas that take minutes to come back.
 func NewAIBrixILP(p ILPParams) (Autoscaler, error) {
 	return &ilp{p, map[bucket]*series{}, perVariant[cooldown]{}}, check("aibrix-ilp", p.fields())
@@ -94,7 +93,7 @@ func (o *ilp) demand(now time.Time, shapes []Shape) []slice {
 			o.rates[b] = &series{}
 		}
 	}
-	// A bucket counts over the whole window: where nothing was heard of it, 0.
+	// A bucket counts over the whole window: without arrivals it counts 0.
 	steps := max(1, math.Round(o.p.Window.Seconds()/o.p.Resync.Seconds()))
 	var out []slice
 	for b, s := range o.rates {
@@ -114,12 +113,12 @@ func (o *ilp) demand(now time.Time, shapes []Shape) []slice {
 	return out
 }
 
-// tick is the nearest power of two times the first tick of the grid.
+// tick returns the point of the grid nearest to v: first times a power of two.
 func tick(v, first float64) float64 {
 	return max(first*math.Exp2(math.Round(math.Log2(v/first))), first)
 }
 
-// slice is a part of the arrivals that goes to one variant as a whole.
+// slice is a part of the arrivals that goes to one variant.
 type slice struct {
 	bucket
 	rate float64 // requests/s
@@ -127,7 +126,7 @@ type slice struct {
 
 // planILP solves: minimize the sum of cost*y, where every slice goes to one
 // variant, the sum of rate/capacity of its slices is at most y, and y is whole.
-// It is nil, with the reason, where a slice fits no variant.
+// The plan is nil, with the reason, if a slice fits no variant.
 func planILP(variants []Variant, demand []slice, capacity func(Variant, bucket) float64) (plan map[scaling.VariantKey]scaling.Replicas, why string) {
 	s := search{best: math.Inf(1), load: make([]float64, len(variants)), left: searchLimit}
 	for _, v := range variants {
@@ -156,15 +155,15 @@ func planILP(variants []Variant, demand []slice, capacity func(Variant, bucket) 
 	return plan, fmt.Sprintf("%d slices of load at a cost of %.4g per hour", len(demand), s.best)
 }
 
-// searchLimit bounds the search of one plan. The first descent takes each slice
-// to the variant that is cheapest so far, so that a plan always exists; what is
-// left out by the limit is at most the gap between that and the optimum.
+// searchLimit bounds the search of one plan. The first descent takes each slice to the variant that
+// is cheapest so far, so that a plan always exists. The limit costs at most the gap between that
+// plan and the optimum.
 const searchLimit = 20000
 
 // search is branch and bound over the assignments, depth first.
 type search struct {
 	cost []float64
-	need [][]float64 // replicas of each variant that a slice takes, +Inf where it cannot go
+	need [][]float64 // replicas of each variant that a slice takes, +Inf where it does not fit
 	rest []float64   // least cost of the slices from an index on, in parts of replicas
 	load []float64   // replicas taken so far, by variant
 	best float64
@@ -186,10 +185,10 @@ func (s *search) bound() {
 	}
 }
 
-// whole rounds a load up to replicas; the slack takes up sums such as 0.1+0.2.
+// whole rounds a load up to replicas; the slack absorbs sums such as 0.1+0.2.
 func whole(load float64) float64 { return math.Ceil(load - 1e-9) }
 
-// spent is what the slices placed so far cost, in whole replicas or in parts.
+// spent returns the cost of the slices placed so far, in whole replicas or in parts.
 func (s *search) spent(round func(float64) float64) float64 {
 	var sum float64
 	for j, l := range s.load {

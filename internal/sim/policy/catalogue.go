@@ -14,20 +14,19 @@ import (
 type Definition struct {
 	Name     string
 	Source   string // where the rule is from
-	Reads    string // what of an Observation it looks at, separated by commas
+	Reads    string // the values of an Observation that it reads, separated by commas
 	Interval time.Duration
 	Params   []Param
-	// Grid lists the settings to try when the policy is tuned: at most 10 points
-	// over at most 2 parameters. The others keep their defaults. Empty where the
-	// tuning searches a whole range.
+	// Grid lists the settings to try when the policy is tuned: at most 10 points over at most 2
+	// parameters. The others keep their defaults. A policy without such parameters has one empty
+	// setting.
 	Grid []map[string]string
 }
 
-// benchmark is the word for Variant.Benchmark in what a policy reads.
+// benchmark names Variant.Benchmark in Definition.Reads.
 const benchmark = "benchmark"
 
-// Benches reports whether the policy goes by what was measured of a replica before
-// the run.
+// Benches reports whether the policy reads the benchmark of a replica.
 func (d Definition) Benches() bool { return slices.Contains(strings.Split(d.Reads, ", "), benchmark) }
 
 // Param describes one parameter.
@@ -37,18 +36,19 @@ type Param struct {
 	Doc     string
 }
 
-// UnknownPolicyError says that there is no policy of a name.
+// UnknownPolicyError says that no policy has the name.
 type UnknownPolicyError struct {
 	Name  string
 	Known []string
 }
 
-// Error names the policies that there are.
+// Error names the known policies.
 func (e *UnknownPolicyError) Error() string {
 	return fmt.Sprintf("policy %q is not known%s: want one of %s", e.Name, meant(e.Name, e.Known), strings.Join(e.Known, ", "))
 }
 
-// meant asks for the name that is nearest, if one is near and none is longer by a part.
+// meant returns a question with the nearest known name; "" if none is near, or if name begins a
+// known one.
 func meant(name string, known []string) string {
 	near := spelling.Nearest(name, known)
 	if near == "" || slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, name+"-") }) {
@@ -57,7 +57,7 @@ func meant(name string, known []string) string {
 	return " (did you mean " + near + "?)"
 }
 
-// UnknownParamError says that a policy has no parameter of a name.
+// UnknownParamError says that the policy has no parameter of the name.
 type UnknownParamError struct {
 	Policy string
 	Name   string
@@ -69,9 +69,9 @@ func (e *UnknownParamError) Error() string {
 	return fmt.Sprintf("policy %s has no parameter %q%s: want one of %s", e.Policy, e.Name, meant(e.Name, e.Known), strings.Join(e.Known, ", "))
 }
 
-// ByName returns a new policy, with defaults for the parameters that are not
-// given. A name that is not known is an *UnknownPolicyError or an
-// *UnknownParamError; other errors name the parameter and what it accepts.
+// ByName returns a new policy, with defaults for parameters that are not given. An unknown name is
+// an *UnknownPolicyError or an *UnknownParamError; other errors name the parameter and what it
+// accepts.
 func ByName(name string, params map[string]string) (Autoscaler, error) {
 	for _, p := range slices.Concat(peers(), rolePeers()) {
 		if p.name == name {
@@ -81,7 +81,7 @@ func ByName(name string, params map[string]string) (Autoscaler, error) {
 	return nil, &UnknownPolicyError{Name: name, Known: Names()}
 }
 
-// Names lists the policies of Catalogue in the order of the table in the package's
+// Names returns the names of the policies of Catalogue, in the order of the table in the package
 // documentation.
 func Names() []string {
 	all := peers()
@@ -92,7 +92,7 @@ func Names() []string {
 	return names
 }
 
-// Catalogue describes all policies of models that are served whole, in the order of Names.
+// Catalogue describes all policies for models without roles, in the order of Names.
 func Catalogue() []Definition {
 	all := peers()
 	out := make([]Definition, len(all))
@@ -108,7 +108,7 @@ type peer struct {
 	open                func() (fields []field, build func() (Autoscaler, error))
 }
 
-// define makes a peer of its parameters with their defaults.
+// define returns a peer with the defaults of its parameters.
 func define[P any](name, source, reads string, defaults P, fields func(*P) []field, build func(P) (Autoscaler, error)) peer {
 	return peer{name, source, reads, func() ([]field, func() (Autoscaler, error)) {
 		p := defaults

@@ -1,30 +1,28 @@
-// Package policy is the autoscalers of this field as plain values, for a
-// simulator to step: the rule of each with the defaults that it is shipped with,
-// and a HorizontalPodAutoscaler in series where it needs one.
+// Package policy is the autoscalers of this field as plain values, for a simulator to step: the
+// rule of each with the defaults that it is shipped with, and a HorizontalPodAutoscaler in series
+// where it needs one.
 //
-// It is not the decision core of this project and not a client of any of these
-// projects. The rules are restated from their public source and documents; a
-// difference between a rule here and the peer is a fault of this package, unless
-// it is listed under Differences. The HPA is held against the controller's own
-// code: a test replays what that answered to random metrics (test/localcluster/hpa).
+// It is neither the decision core of this project nor a client of any of these projects. The rules
+// are restated from public sources and documents; a difference between a rule here and the peer is
+// a fault of this package, unless it is listed under Differences. The HPA is compared with the
+// controller's own code: a test replays the controller's answers to random metrics
+// (test/localcluster/hpa).
 //
 //	p, err := policy.ByName("kpa", map[string]string{"utilization": "0.6"})
 //	for now := begin; now.Before(end); now = now.Add(p.Interval()) {
 //		targets := p.Decide(now, observe(now))
 //	}
 //
-// A Policy decides for one model, and does not know of the roles of its variants but for
-// dynamo-sla and the policies of RoleCatalogue, which scale prefill and decode. Apart from static, aibrix-ilp and the rules of
-// this project, a peer scales each variant for itself and knows of no other: it
-// sees the load of its own pods, and of the gateway queue all of it. What
-// nothing reports, it treats as the peer does: an HPA holds, a ScaledObject
-// reads 0, Knative and Ray count what they are told of.
+// An [Autoscaler] decides for one model. It does not know the roles of its variants; only
+// dynamo-sla and the policies of RoleCatalogue do, which scale prefill and decode. Apart from
+// static, aibrix-ilp and the rules of this project, a peer scales each variant alone: it sees the
+// load of its own pods, and all of the gateway queue. It treats a missing value as the peer does:
+// an HPA holds, a ScaledObject reads 0, Knative and Ray count the reports that they get.
 //
-// A Policy returns the number of replicas that the scale subresource is set to.
-// The HPAs, aibrix-apa and the rules of this project keep the last replica and
-// stand still at zero; the two of Dynamo never have fewer than one. static, keda and its kin
-// on the endpoint picker, kpa, ray-serve and aibrix-ilp go to zero where the
-// bounds of the variant allow it, and come back.
+// An Autoscaler returns the number of replicas that the scale subresource is set to. The HPAs,
+// aibrix-apa and the rules of this project keep the last replica and do nothing at zero; the two of
+// Dynamo never have fewer than one. static, keda, the rules of KEDA on the endpoint picker, kpa,
+// ray-serve and aibrix-ilp go to zero where the bounds of the variant allow it, and come back.
 //
 // # Policies
 //
@@ -114,32 +112,31 @@
 //
 // # Differences
 //
-//   - Dynamo's default predictor is an ARIMA whose order is searched for at run
-//     time. Here it is the Kalman filter that it offers too, with its settings.
-//     What it interpolates in a measured grid is read from the variant's Profile,
-//     and an aggregated pool takes the sum of what its rule gives for prefill and
-//     decode. Its planner that estimates latencies by regression is not here.
-//   - HeteroScale's paper leaves targets and times between changes to what is measured of a
+//   - Dynamo's default predictor is an ARIMA that searches its order at run
+//     time. Here it is the Kalman filter that Dynamo offers too, with its settings.
+//     Where Dynamo interpolates in a measured grid, the rule here reads the variant's Profile,
+//     and an aggregated pool gets the sum of the engines for prefill and
+//     decode. Dynamo's planner that estimates latencies by regression is not here.
+//   - HeteroScale's paper leaves targets and times between changes to measurements of a
 //     model; here the target is a part of what the profile generates within the ITL
-//     objective. Where its replicas are placed, and that it reads other latencies too, is
-//     not here.
-//   - The ratio of hpa-paired and heteroscale is, unless it is stated, the one that the
-//     profiles call for at the first load that is known: what an operator sets up who has
-//     measured. It stays, and that is what there is to see.
+//     objective. Its placement of replicas and its other latencies are not here.
+//   - The ratio of hpa-paired and heteroscale, unless stated, is the one that the
+//     profiles call for at the first known load, as an operator sets it up after
+//     measuring. It stays, and a run shows what that costs.
 //   - AIBrix clusters the lengths of requests before it maps them to its grid;
 //     here each length goes to the nearest point of the grid, which does not end
-//     at its 2048 input and 512 output tokens: an operator with longer requests
-//     measures them. Where it reads a measured rate for each point of the grid,
+//     at AIBrix's 2048 input and 512 output tokens: an operator with longer requests
+//     measures them. AIBrix reads a measured rate for each point of the grid;
 //     here the benchmark's rate is scaled by the time that a request of the length
-//     takes: a length that misses the objectives by itself counts for what it
-//     takes, and does not stop the plan. Its solver is exact;
-//     the search here is exact too until it has looked at 20000 nodes, and then
-//     answers with the best that it has found.
-//   - Ray Serve looks every 0.1 s; the default here is 1 s. Its delays are times
+//     takes: a length that misses the objectives by itself counts for that
+//     time, and does not stop the plan. AIBrix's solver is exact;
+//     the search here is exact until it has looked at 20000 nodes, and then
+//     returns the best plan that it has found.
+//   - Ray Serve decides every 0.1 s; the default here is 1 s. Its delays are times
 //     and not counts of rounds. The bounds limit what it wants, so its separate
 //     delay for the last replica is the ordinary one.
 //   - Knative's proxies report every second and Ray's replicas every Push; here both
-//     read the count of the instant, and Ray every Push of it.
+//     read the count of the instant, Ray once every Push.
 //   - Knative's scale to zero is reduced to its two times: active for a stable
 //     window, then inactive for the grace period.
 //   - KEDA's fallback, pausing and idle replicas are left out: they are off by
@@ -149,7 +146,6 @@
 //
 // # Time
 //
-// Decisions are made at the times that the caller gives, Interval apart. All
-// memory (windows, stabilization, panic, filters) is in the Policy; a new one
-// has the memory of a controller that has just been restarted.
+// The caller gives the times of decisions, Interval apart. All memory (windows, stabilization,
+// panic, filters) is in the Autoscaler; a new one is like a controller that has just restarted.
 package policy

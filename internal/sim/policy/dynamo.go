@@ -8,20 +8,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// DynamoParams are the parameters of Dynamo's SLA planner. DefaultDynamoParams
-// are its own, except for the predictor and the budget.
+// DynamoParams are the parameters of Dynamo's SLA planner.
 type DynamoParams struct {
 	Interval time.Duration // of the adjustment, >= Tick
-	Tick     time.Duration // between looks at the load, whose mean over Interval counts, >= 1 s
-	// Predictor is "constant" or "kalman". The default of Dynamo is an ARIMA whose
-	// order is searched for, which is not repeated here.
+	Tick     time.Duration // between looks at the load, of which the mean over Interval counts, >= 1 s
+	// Predictor is "constant" or "kalman". Dynamo's default, an ARIMA with a searched order, is not
+	// implemented here.
 	Predictor string
-	// MaxGPUs is the budget of one variant in accelerators, 0 for none beyond its
-	// bounds. Dynamo's own 8 is a limit of its user's and not of the rule.
+	// MaxGPUs is the budget of one variant in accelerators, 0 for its bounds alone. Dynamo's own 8
+	// is a limit of its user and not of the rule.
 	MaxGPUs int
 }
 
-// DefaultDynamoParams returns an interval of 180 s and the Kalman predictor.
+// DefaultDynamoParams returns an interval of 180 s, no budget and the Kalman predictor.
 func DefaultDynamoParams() DynamoParams {
 	return DynamoParams{Interval: 180 * time.Second, Tick: 15 * time.Second, Predictor: "kalman"}
 }
@@ -35,7 +34,8 @@ func (p *DynamoParams) fields() []field {
 	}
 }
 
-// dynamo is the classic rule: for a pool of engines that prefill and decode, and for a pool of each.
+// dynamo is the classic rule: for a pool of engines that do both prefill and decode, and for a pool
+// of each role.
 type dynamo struct {
 	p     DynamoParams
 	state perVariant[dynamoState]
@@ -49,11 +49,11 @@ type dynamoState struct {
 	why                 string
 }
 
-// NewDynamoSLA is the published rule of the SLA planner: the replicas that the
-// predicted load needs for its prefill and for its decode, corrected by how the measured
-// latencies compare with the profile's. A variant that serves whole requests is one
-// aggregated pool, and has the sum; one of a role has that of its part, by the load of the
-// whole model, as the planner reads it at the frontend.
+// NewDynamoSLA returns the published rule of the SLA planner: the replicas that the predicted load
+// needs for prefill and for decode, corrected by the ratio of the measured latencies to those of
+// the profile. A variant that serves whole requests is one aggregated pool, and gets the sum; a
+// variant of a role gets its part, for the load of the whole model, which the planner reads at the
+// frontend.
 func NewDynamoSLA(p DynamoParams) (Autoscaler, error) {
 	if p.Tick > p.Interval {
 		return nil, fmt.Errorf("policy dynamo-sla: parameter tick: found %s, want at most the interval (%s)", p.Tick, p.Interval)
@@ -87,7 +87,7 @@ func (d *dynamo) Decide(now time.Time, in Observation) []Target {
 func (s *dynamoState) adjust(p DynamoParams, in Observation, v Variant) {
 	var next [3]float64
 	for i, of := range []*interval{&s.rate, &s.input, &s.output} {
-		// The planner takes an interval without a value for 0.
+		// The planner reads an interval without a value as 0.
 		s.next[i].observe(of.mean(), p.Predictor)
 		next[i] = s.next[i].next
 		*of = interval{}
@@ -110,22 +110,22 @@ func (s *dynamoState) adjust(p DynamoParams, in Observation, v Variant) {
 		next[0], next[1], next[2], prefill, decode)
 }
 
-// dynamoDemand is what the classic rule computes with.
+// dynamoDemand holds the inputs of the classic rule.
 type dynamoDemand struct {
 	rate, input, output float64 // requests/s, tokens per request
 	correction          float64 // measured over expected TTFT
 	prefill, decode     float64 // tokens/s of one engine
 }
 
-// engines is the classic rule before rounding: the engines that prefill and the
-// engines that decode. A pool of each rounds them up; an aggregated pool their
-// sum, because there both share the time of an engine.
+// engines returns the engines for prefill and for decode by the classic rule, before rounding. A
+// pool of each rounds its number up; an aggregated pool rounds up the sum, because both share the
+// time of an engine.
 func engines(d dynamoDemand) (prefill, decode float64) {
 	return d.rate * d.input * min(1, d.correction) / d.prefill, d.rate * d.output / d.decode
 }
 
-// demandOf reads the profile where the planner interpolates its own: TTFT =
-// gamma + delta*input, ITL = alpha + beta*concurrency.
+// demandOf reads the variant's profile where the planner interpolates its own:
+// TTFT = gamma + delta*input, ITL = alpha + beta*concurrency.
 func demandOf(next [3]float64, in Observation, v Variant) dynamoDemand {
 	p := v.Profile
 	d := dynamoDemand{rate: max(0, next[0]), input: max(1, next[1]), output: max(1, next[2])}
@@ -144,8 +144,8 @@ func demandOf(next [3]float64, in Observation, v Variant) dynamoDemand {
 	return d
 }
 
-// batchWithin returns the requests of such lengths that a replica decodes at once within an
-// ITL [ms]: as many as its profile, its batch and its KV cache allow, at least one.
+// batchWithin returns how many requests of such lengths a replica decodes at once within an ITL
+// [ms]: as many as its profile, its batch and its KV cache allow, at least one.
 func batchWithin(itl float64, v Variant, input, output float64) float64 {
 	n := float64(v.Profile.MaxBatchSize)
 	if v.Profile.Beta > 0 {
@@ -157,7 +157,7 @@ func batchWithin(itl float64, v Variant, input, output float64) float64 {
 	return max(1, n)
 }
 
-// correction is measured over expected, 1 where either is unknown.
+// correction returns measured over expected, 1 if either is unknown.
 func correction(measured, expected float64) float64 {
 	if measured > 0 && expected > 0 {
 		return measured / expected
@@ -165,7 +165,7 @@ func correction(measured, expected float64) float64 {
 	return 1
 }
 
-// budget limits n to the bounds of v and to the accelerators, 0 for no limit.
+// budget limits n to the bounds of v and to so many accelerators, 0 for no limit.
 func budget(v Variant, n scaling.Replicas, gpus int) scaling.Replicas {
 	if gpus > 0 {
 		n = min(n, scaling.Replicas(gpus/int(max(1, v.GPUsPerReplica))))
@@ -173,7 +173,7 @@ func budget(v Variant, n scaling.Replicas, gpus int) scaling.Replicas {
 	return v.Bounds.Clamp(n)
 }
 
-// least is the smaller limit, where a present limit of 0 is none.
+// least returns the smaller limit; a present limit of 0 means none.
 func least(present, limit float64) float64 {
 	if present == 0 {
 		return limit

@@ -7,17 +7,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// DynamoLoadParams are the parameters of Dynamo's load-based planner in its easy
-// mode. DefaultDynamoLoadParams are those of its target "throughput".
+// DynamoLoadParams are the parameters of Dynamo's load-based planner in its easy mode.
 type DynamoLoadParams struct {
-	// Up and Down are ratios of the KV cache that the running and the waiting
-	// requests need; Down < Up. Its target "latency" has 0.4 and 0.1.
+	// Up and Down are thresholds for the share of the KV cache that running and waiting requests
+	// need; Down < Up. The target "latency" has 0.4 and 0.1.
 	Up, Down float64
 	Interval time.Duration // between decisions, >= 1 s
 	MaxGPUs  int           // as in DynamoParams
 }
 
-// DefaultDynamoLoadParams returns 1.0 and 0.6 every 5 s.
+// DefaultDynamoLoadParams returns the target "throughput": 1.0 and 0.6 every 5 s.
 func DefaultDynamoLoadParams() DynamoLoadParams {
 	return DynamoLoadParams{Up: 1, Down: 0.6, Interval: 5 * time.Second}
 }
@@ -33,9 +32,9 @@ func (p *DynamoLoadParams) fields() []field {
 
 type dynamoLoad struct{ p DynamoLoadParams }
 
-// NewDynamoLoad adds a replica when any needs more than Up of its KV cache for
-// what runs and waits, and removes one when all need less than Down. While
-// replicas start, or one does not report, it decides nothing.
+// NewDynamoLoad returns a rule that adds a replica if any replica needs more than Up of its KV
+// cache for running and waiting requests, and removes one if all need less than Down. It holds
+// while replicas start, or one does not report.
 func NewDynamoLoad(p DynamoLoadParams) (Autoscaler, error) {
 	if p.Down >= p.Up {
 		return nil, fmt.Errorf("policy dynamo-load: parameter down: found %v, want less than up (%v)", p.Down, p.Up)

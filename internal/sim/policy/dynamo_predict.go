@@ -22,8 +22,8 @@ func (i *interval) mean() float64 {
 	return i.sum / float64(i.n)
 }
 
-// predictor tells the next value of a sequence. It skips zeros at the beginning
-// and answers with the last value until it has seen enough.
+// predictor predicts the next value of a sequence. It skips zeros at the beginning, and returns the
+// last value until it has seen enough.
 type predictor struct {
 	next float64 // >= 0
 	seen int
@@ -35,11 +35,11 @@ const (
 	kalmanLevel  = 1.0    // variance of the level's steps
 	kalmanTrend  = 0.1    // variance of the trend's steps
 	kalmanNoise  = 10.0   // variance of the observation
-	kalmanUnsure = 1000.0 // variance of what is not known at the beginning
-	kalmanPoints = 5      // before the filter is believed
+	kalmanUnsure = 1000.0 // variance of level and trend at the beginning
+	kalmanPoints = 5      // values before the filter is used
 )
 
-// observe takes the value of an interval in; kind is "constant" or "kalman".
+// observe takes in the value of an interval; kind is "constant" or "kalman".
 func (p *predictor) observe(value float64, kind string) {
 	if p.seen == 0 && value == 0 {
 		return

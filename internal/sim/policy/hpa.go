@@ -8,16 +8,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// HPA is the HorizontalPodAutoscaler controller for one target, as
-// pkg/controller/podautoscaler of Kubernetes 1.36 computes it. Its zero value is
-// an object without a behavior section, to which older rules apply than to one
-// with the defaults filled in: at most max(4, 2N) at a time, and down after the
-// cluster's stabilization of 300 s.
+// HPA is the HorizontalPodAutoscaler controller for one target, as pkg/controller/podautoscaler of
+// Kubernetes 1.36 computes it. Its zero value is an object without a behavior section, which
+// follows older rules than an object with the default behavior: at most max(4, 2N) at a time, and
+// down after the cluster's stabilization of 300 s.
 type HPA struct {
 	Behavior *Behavior
 
 	proposed       series // recommendations before stabilization
-	added, removed series // replicas, by the changes made; in no order
+	added, removed series // changes made, in replicas; in no order
 }
 
 // legacyWindow is --horizontal-pod-autoscaler-downscale-stabilization.
@@ -29,16 +28,15 @@ type Scale struct {
 	Bounds scaling.Bounds   // Min 0 stands for the default of 1: zero needs an alpha gate
 }
 
-// Proposal is what one metric of an HPA asks for.
+// Proposal is the replicas that one metric of an HPA asks for.
 type Proposal struct {
 	Metric   string
 	Replicas scaling.Replicas
-	Invalid  string // why there is no number, "" when there is
+	Invalid  string // why there is no number, else ""
 }
 
-// Reconcile returns the replicas that the HPA sets now, and why. At zero
-// replicas it does nothing. A metric that cannot be read stops a reduction; when
-// none can be read nothing changes.
+// Reconcile returns the replicas that the HPA sets now, and why. At zero replicas it does nothing.
+// A metric that cannot be read stops a reduction; if no metric can be read, nothing changes.
 func (h *HPA) Reconcile(now time.Time, s Scale, proposals []Proposal) (scaling.Replicas, string) {
 	s.Bounds.Min = max(1, s.Bounds.Min)
 	if len(h.proposed) == 0 {
@@ -63,8 +61,8 @@ func (h *HPA) Reconcile(now time.Time, s Scale, proposals []Proposal) (scaling.R
 	return h.set(now, s.Spec, n), "HPA: " + why
 }
 
-// highest is the largest valid proposal; it is none when no metric is valid, or
-// when some are not and the others would remove replicas.
+// highest returns the largest valid proposal, and false if no metric is valid, or some are not and
+// the others would remove replicas.
 func highest(proposals []Proposal, current scaling.Replicas) (replicas scaling.Replicas, why string, ok bool) {
 	invalid := "there is no metric"
 	var missing bool
@@ -123,10 +121,9 @@ func (h *HPA) stabilize(now time.Time, current, desired scaling.Replicas) scalin
 	return min(max(current, up), down)
 }
 
-// set records the change from current to n. Each direction forgets by its own
-// periods, while both count the changes of both: a limit with a longer period
-// than all of the other direction may miss some of its changes, in the controller
-// too.
+// set records the change from current to n. Each direction forgets by its own periods, while the
+// limits of both count all changes: a limit with a longer period than all of the other direction
+// may miss some of its changes, as in the controller.
 func (h *HPA) set(now time.Time, current, n scaling.Replicas) scaling.Replicas {
 	if h.Behavior == nil {
 		return n
@@ -140,7 +137,7 @@ func (h *HPA) set(now time.Time, current, n scaling.Replicas) scaling.Replicas {
 	return n
 }
 
-// Tolerance is by how much a ratio of 1 may be missed without a change.
+// Tolerance is the distance of a ratio from 1 without a change.
 type Tolerance struct {
 	Up, Down float64
 }
@@ -150,9 +147,9 @@ func DefaultTolerance() Tolerance { return Tolerance{Up: 0.1, Down: 0.1} }
 
 func (t Tolerance) within(ratio float64) bool { return 1-t.Down <= ratio && ratio <= 1+t.Up }
 
-// AverageValue is the proposal of an External or Object metric with a target of
-// type AverageValue: total / target, unless the average over the replicas of
-// the status is within the tolerance. target > 0.
+// AverageValue returns the proposal of an External or Object metric with a target of type
+// AverageValue: total / target, or status if the average over the replicas of the status is within
+// the tolerance. target > 0.
 func AverageValue(total, target float64, status scaling.Replicas, t Tolerance) scaling.Replicas {
 	usage, want := thousandths(total), targetThousandths(target)
 	if t.within(usage / (want * float64(status))) {
@@ -161,9 +158,9 @@ func AverageValue(total, target float64, status scaling.Replicas, t Tolerance) s
 	return ceil(usage / want)
 }
 
-// Value is the proposal of an External or Object metric with a target of type
-// Value: the ratio times the ready replicas, whatever the total counts. A queue
-// of the whole model therefore counts once for every replica. target > 0.
+// Value returns the proposal of an External or Object metric with a target of type Value: the ratio
+// times the ready replicas, whatever the total counts. A queue of the whole model therefore counts
+// once for every replica. target > 0.
 func Value(total, target float64, current, ready scaling.Replicas, t Tolerance) scaling.Replicas {
 	ratio := thousandths(total) / targetThousandths(target)
 	switch {
@@ -175,10 +172,10 @@ func Value(total, target float64, current, ready scaling.Replicas, t Tolerance) 
 	return ceil(ratio * float64(ready))
 }
 
-// PodsAverage is the proposal of a Pods metric: reported holds the values of the
-// pods that run and report, missing counts those that run and do not, unready
-// those whose phase is Pending. Pods without a value count against the direction
-// that the others ask for. It is an error when no pod reports. target > 0.
+// PodsAverage returns the proposal of a Pods metric: reported holds the values of the pods that run
+// and report, missing counts those that run and do not report, unready those in phase Pending. Pods
+// without a value count against the direction that the others ask for. If no pod reports it returns
+// an error. target > 0.
 func PodsAverage(reported []float64, missing, unready int, current scaling.Replicas, target float64, t Tolerance) (scaling.Replicas, error) {
 	if len(reported) == 0 {
 		return 0, fmt.Errorf("no pod reports (%d run, %d are pending)", missing, unready)
@@ -197,10 +194,10 @@ func PodsAverage(reported []float64, missing, unready int, current scaling.Repli
 		return ceil(ratio * float64(counted)), nil
 	}
 	switch {
-	case ratio < 1: // the missing ones count as on target
+	case ratio < 1: // pods without a value count as on target
 		total += want * float64(missing)
 		counted += missing
-	case ratio > 1: // all count as idle
+	case ratio > 1: // pods without a value count as idle
 		counted += missing + unready
 	}
 	filled := usageRatio(total, counted, want)
@@ -211,24 +208,23 @@ func PodsAverage(reported []float64, missing, unready int, current scaling.Repli
 	return n, nil
 }
 
-// usageRatio is the mean over the target, all in thousandths; the controller
-// divides whole ones.
+// usageRatio returns the mean over the target, all in thousandths; the controller divides integers.
 func usageRatio(total float64, counted int, target float64) float64 {
 	return math.Floor(total/float64(counted)) / target
 }
 
-// against reports whether what was filled in turned the direction: that of the
-// ratio, or that of the replicas n it leads to.
+// against reports whether the filled-in values turned the direction: of the ratio, or of the change
+// from current to n.
 func against(ratio, filled float64, n, current scaling.Replicas) bool {
 	return ratio < 1 && filled > 1 || ratio > 1 && filled < 1 ||
 		filled < 1 && n > current || filled > 1 && n < current
 }
 
-// thousandths is a metric as it travels: adapters cut it to thousandths. The
-// small addend keeps a decimal such as 2.3 from becoming 2.299.
+// thousandths returns a metric in thousandths: adapters cut it to thousandths. The small addend
+// keeps a decimal such as 2.3 from becoming 2.299.
 func thousandths(v float64) float64 { return math.Floor(v*1000 + 1e-6) }
 
-// targetThousandths is a target as the object holds it.
+// targetThousandths returns a target in thousandths, as the object holds it.
 func targetThousandths(v float64) float64 { return math.Round(v * 1000) }
 
 // ceil rounds up into the range of the API's replica counts.

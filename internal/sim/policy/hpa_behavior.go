@@ -12,7 +12,7 @@ type Behavior struct {
 	Up, Down Rules
 }
 
-// Rules is how a HorizontalPodAutoscaler goes in one direction.
+// Rules limit the changes of a HorizontalPodAutoscaler in one direction.
 type Rules struct {
 	Window   time.Duration // stabilizationWindowSeconds
 	Select   Select
@@ -22,7 +22,7 @@ type Rules struct {
 // Select chooses among the limits of one direction.
 type Select uint8
 
-// The selections. The zero value is that of autoscaling/v2.
+// The selections. The zero value is the default of autoscaling/v2.
 const (
 	MaxChange Select = iota // the limit that allows most
 	MinChange               // the limit that allows least
@@ -36,9 +36,9 @@ type Limit struct {
 	Period  time.Duration
 }
 
-// DefaultBehavior is what autoscaling/v2 fills in for an object that has a
-// behavior section: up 4 pods or 100 % in 15 s without stabilization, down 100 %
-// in 15 s after 300 s (pkg/apis/autoscaling/v2/defaults.go).
+// DefaultBehavior returns the values of autoscaling/v2 for an object that has a behavior section:
+// up 4 pods or 100 % in 15 s without stabilization, down 100 % in 15 s after 300 s
+// (pkg/apis/autoscaling/v2/defaults.go).
 func DefaultBehavior() *Behavior {
 	return &Behavior{
 		Up: Rules{Policies: []Limit{
@@ -51,7 +51,7 @@ func DefaultBehavior() *Behavior {
 	}
 }
 
-// longest is the longest period of the limits.
+// longest returns the longest period of the limits.
 func (r Rules) longest() time.Duration {
 	var longest time.Duration
 	for _, l := range r.Policies {
@@ -60,8 +60,8 @@ func (r Rules) longest() time.Duration {
 	return longest
 }
 
-// ceiling is the most replicas that the limits allow from current on, given
-// what was added and removed before.
+// ceiling returns the most replicas that the limits allow, starting from current and the changes
+// made before.
 func (r Rules) ceiling(now time.Time, current scaling.Replicas, added, removed series) scaling.Replicas {
 	return r.limit(current, func(l Limit) scaling.Replicas {
 		start := current - within(added, now, l.Period) + within(removed, now, l.Period)
@@ -72,7 +72,7 @@ func (r Rules) ceiling(now time.Time, current scaling.Replicas, added, removed s
 	}, 1)
 }
 
-// floor is the fewest replicas that the limits allow.
+// floor returns the fewest replicas that the limits allow.
 func (r Rules) floor(now time.Time, current scaling.Replicas, added, removed series) scaling.Replicas {
 	return r.limit(current, func(l Limit) scaling.Replicas {
 		start := current - within(added, now, l.Period) + within(removed, now, l.Period)
@@ -100,7 +100,7 @@ func (r Rules) limit(current scaling.Replicas, propose func(Limit) scaling.Repli
 	return best
 }
 
-// within adds up the changes of the last period, its oldest instant excluded.
+// within returns the sum of the changes within the last period, its oldest instant excluded.
 func within(changes series, now time.Time, period time.Duration) scaling.Replicas {
 	var sum scaling.Replicas
 	for _, c := range changes {

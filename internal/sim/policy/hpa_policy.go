@@ -8,16 +8,14 @@ import (
 )
 
 // HPAParams are the parameters of a HorizontalPodAutoscaler on one metric.
-// DefaultHPAParams are those of autoscaling/v2 and of the controller's flags.
 type HPAParams struct {
 	// Target is per replica, in the unit of the metric, >= 0.001.
 	Target float64
 	// Type is the type of the target of an External metric, TypeAverageValue or
 	// TypeValue.
 	Type string
-	// Share multiplies a target that comes from the Benchmark, in [0.01, 2]. The
-	// tolerance and the window down keep more replicas than the target says, so that
-	// the cheapest that does may be above 1.
+	// Share multiplies a target from the Benchmark, in [0.01, 2]. The tolerance and the window down
+	// keep more replicas than the target needs, so that the best Share may be above 1.
 	Share float64
 	// Tolerance is a ratio in [0, 1), for both directions.
 	Tolerance float64
@@ -33,7 +31,8 @@ const (
 	TypeValue        = "Value"
 )
 
-// DefaultHPAParams returns the defaults with a target of the caller's.
+// DefaultHPAParams returns the defaults of autoscaling/v2 and of the controller's flags, with the
+// given target.
 func DefaultHPAParams(target float64) HPAParams {
 	return HPAParams{
 		Target: target, Type: TypeAverageValue, Share: 1, Tolerance: 0.1,
@@ -41,18 +40,18 @@ func DefaultHPAParams(target float64) HPAParams {
 	}
 }
 
-// fixedFields are the parameters of an HPA whose target is a number.
+// fixedFields returns the parameters of an HPA whose target is a number.
 func (p *HPAParams) fixedFields(unit string, targets ...string) []field {
 	return append([]field{number("target", unit+" per replica", &p.Target, milli, unlimited, targets...)}, p.common()...)
 }
 
-// queueFields are those of hpa-queue.
+// queueFields returns the parameters of hpa-queue.
 func (p *HPAParams) queueFields() []field {
 	return append(p.fixedFields("waiting requests", "1", "2", "5", "10", "20"),
 		choice("type", "type of the target; Value multiplies by the ready replicas", &p.Type, []string{TypeAverageValue, TypeValue}))
 }
 
-// sharedFields are those of an HPA whose target is a share of the Benchmark.
+// sharedFields returns the parameters of an HPA whose target is a share of the Benchmark.
 func (p *HPAParams) sharedFields(what string) []field {
 	return append([]field{number("share", "part of the benchmark's "+what+" that is the target", &p.Share, 0.01, 2,
 		"0.7", "0.85", "1", "1.15", "1.3")}, p.common()...)
@@ -67,7 +66,7 @@ func (p *HPAParams) common() []field {
 	}
 }
 
-// behavior is that of autoscaling/v2 with the windows of p.
+// behavior returns the behavior of autoscaling/v2 with the windows of p.
 func (p HPAParams) behavior() *Behavior {
 	b := DefaultBehavior()
 	b.Up.Window, b.Down.Window = p.StabilizeUp, p.StabilizeDown
@@ -85,12 +84,12 @@ type metric struct {
 	value bool
 }
 
-// fixed is a target that never changes.
+// fixed returns a target that never changes.
 func fixed(target float64) func(Observation, Variant) float64 {
 	return func(Observation, Variant) float64 { return target }
 }
 
-// propose computes what the metric asks for.
+// propose returns the Proposal of the metric.
 func (m metric) propose(now time.Time, in Observation, v Variant, t Tolerance) Proposal {
 	p := Proposal{Metric: m.name}
 	target := m.target(in, v)
@@ -165,10 +164,9 @@ func (h *hpaPolicy) reconcile(now time.Time, in Observation, v Variant) (scaling
 	return hpa.Reconcile(now, Scale{Spec: v.Replicas.Current, Bounds: v.Bounds}, proposals)
 }
 
-// NewHPAQueue is an HPA on the waiting requests of a variant's replicas, an
-// External metric with Target requests per replica, or, with TypeValue, Target
-// requests in all, which multiplies: a queue of twice the target doubles the
-// replicas for as long as it lasts.
+// NewHPAQueue returns an HPA on the waiting requests of a variant's replicas, an External metric
+// with Target requests per replica, or, with TypeValue, Target requests in all, which multiplies: a
+// queue of twice the target doubles the replicas while it lasts.
 func NewHPAQueue(p HPAParams) (Autoscaler, error) {
 	return newHPA(p, metric{
 		name: "queue length", target: fixed(p.Target), value: p.Type == TypeValue,
@@ -176,15 +174,14 @@ func NewHPAQueue(p HPAParams) (Autoscaler, error) {
 	}), check("hpa-queue", p.queueFields())
 }
 
-// NewHPAKV is an HPA on the mean KV cache usage, a Pods metric with Target as a
-// ratio.
+// NewHPAKV returns an HPA on the mean KV cache usage, a Pods metric with Target as a ratio.
 func NewHPAKV(p HPAParams) (Autoscaler, error) {
 	return newHPA(p, metric{name: "KV cache usage", target: fixed(p.Target), pod: kvCacheUsage}),
 		check("hpa-kv", p.fixedFields("KV cache usage"))
 }
 
-// NewHPARate is an HPA on the arrival rate of a variant, whose target is Share
-// of the rate that the Benchmark found.
+// NewHPARate returns an HPA on the arrival rate of a variant. Its target is Share of the
+// Benchmark's rate.
 func NewHPARate(p HPAParams) (Autoscaler, error) {
 	return newHPA(p, metric{
 		name:   "arrival rate",
@@ -193,8 +190,8 @@ func NewHPARate(p HPAParams) (Autoscaler, error) {
 	}), check("hpa-rate", p.sharedFields("request rate"))
 }
 
-// NewHPAInflight is an HPA on the running and waiting requests of a variant,
-// whose target is Share of the concurrency that the Benchmark found.
+// NewHPAInflight returns an HPA on the running and waiting requests of a variant. Its target is
+// Share of the Benchmark's concurrency.
 func NewHPAInflight(p HPAParams) (Autoscaler, error) {
 	return newHPA(p, metric{
 		name:   "requests in flight",

@@ -6,8 +6,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// KEDAParams are the parameters of a ScaledObject. The bounds are those of the
-// variant; a Min of 0 lets it go to zero. DefaultKEDAParams are KEDA's.
+// KEDAParams are the parameters of a ScaledObject. It has the bounds of the variant; a Min of 0
+// lets it go to zero.
 type KEDAParams struct {
 	Target   float64       // threshold of the trigger, >= 0.001
 	Polling  time.Duration // pollingInterval, >= 1 s: between looks at activity
@@ -44,7 +44,7 @@ type keda struct {
 
 var _ Autoscaler = (*keda)(nil)
 
-// scaledObject is what the operator remembers of one.
+// scaledObject is the operator's state of one ScaledObject.
 type scaledObject struct {
 	polled     time.Time
 	lastActive time.Time // zero when it never was
@@ -65,7 +65,7 @@ func (k *keda) Decide(now time.Time, in Observation) []Target {
 	})
 }
 
-// poll is one round of the operator; done when it sets the replicas itself.
+// poll runs one round of the operator. done says that the operator sets the replicas itself.
 func (k *keda) poll(now time.Time, o *scaledObject, in Observation, v Variant) (n scaling.Replicas, why string, done bool) {
 	switch {
 	case k.active(in, v):
@@ -81,10 +81,9 @@ func (k *keda) poll(now time.Time, o *scaledObject, in Observation, v Variant) (
 	return 0, "", false
 }
 
-// NewKEDA is a ScaledObject with one Prometheus trigger on the requests that
-// wait, in the gateway and in the replicas, and KEDA's defaults else: the HPA
-// that it makes has no behavior section, unless its window differs from the
-// cluster's. A query without a result is 0 (ignoreNullValues).
+// NewKEDA returns a ScaledObject with one Prometheus trigger on the requests that wait in the
+// gateway and in the replicas, and with KEDA's defaults otherwise: its HPA has no behavior section,
+// unless its window differs from the cluster's. A query without a result is 0 (ignoreNullValues).
 func NewKEDA(p KEDAParams) (Autoscaler, error) {
 	waiting := func(in Observation, v Variant) float64 { return gatewayQueue(in) + v.sum(queueLength).Or(0) }
 	k := newKEDA(p, metric{
@@ -101,7 +100,7 @@ func NewKEDA(p KEDAParams) (Autoscaler, error) {
 	return k, check("keda", p.fields())
 }
 
-// newKEDA is a ScaledObject whose HPA has no behavior section.
+// newKEDA returns a ScaledObject whose HPA has no behavior section.
 func newKEDA(p KEDAParams, metrics ...metric) *keda {
 	h := newHPA(DefaultHPAParams(p.Target), metrics...)
 	h.behavior = nil

@@ -30,10 +30,10 @@ func (p *EPPParams) fields() []field {
 	}
 }
 
-// pickerActive is active while anything waits at the gateway or runs.
+// pickerActive reports whether any request waits at the gateway or is in a pod of v.
 func pickerActive(in Observation, v Variant) bool { return v.sum(inFlight).Or(0)+gatewayQueue(in) > 0 }
 
-// newPicker is a ScaledObject with KEDA's times that reads the endpoint picker.
+// newPicker returns a ScaledObject with KEDA's times that reads the endpoint picker.
 func newPicker(down time.Duration, metrics ...metric) *keda {
 	k := newKEDA(DefaultKEDAParams(1), metrics...)
 	k.active = pickerActive
@@ -42,8 +42,8 @@ func newPicker(down time.Duration, metrics ...metric) *keda {
 	return k
 }
 
-// NewKEDAEPP wants max(queue / Queue, running / Running): two triggers, each with
-// the HPA's tolerance.
+// NewKEDAEPP returns a rule that wants max(queue / Queue, running / Running): two triggers, each
+// with the HPA's tolerance.
 func NewKEDAEPP(p EPPParams) (Autoscaler, error) {
 	return newPicker(p.StabilizeDown,
 		metric{name: "gateway queue", target: fixed(p.Queue), total: func(_ time.Time, in Observation, _ Variant) scaling.Reading {
@@ -55,8 +55,8 @@ func NewKEDAEPP(p EPPParams) (Autoscaler, error) {
 	), check("keda-epp", p.fields())
 }
 
-// NewKEDAQueueGuard is the same demand in one formula (scalingModifiers) that
-// discounts what is pending and never goes below the present while it grows.
+// NewKEDAQueueGuard returns a rule with the same demand in one formula (scalingModifiers), see
+// Guard.
 func NewKEDAQueueGuard(p EPPParams) (Autoscaler, error) {
 	return newPicker(p.StabilizeDown, metric{
 		name: "guarded queue", target: fixed(1),
@@ -67,10 +67,9 @@ func NewKEDAQueueGuard(p EPPParams) (Autoscaler, error) {
 	}), check("keda-queue-guard", p.fields())
 }
 
-// Guard is the formula of the queue-guard blueprint: a demand in replicas up to
-// the present ones stands; above, the pending ones are taken off and the present
-// ones are the floor. So a queue that waits for replicas on order does not order
-// them again.
+// Guard returns the demand by the formula of the queue-guard blueprint: a demand up to the current
+// replicas stays; a higher one is reduced by the pending replicas, down to the current ones. So a
+// queue that waits for ordered replicas does not order them again.
 func Guard(demand float64, current, pending scaling.Replicas) float64 {
 	if demand <= float64(current) {
 		return demand
@@ -80,15 +79,15 @@ func Guard(demand float64, current, pending scaling.Replicas) float64 {
 
 // TokenParams are the parameters of the token-aware blueprint.
 type TokenParams struct {
-	// Share of the time budget that is used, in [0.1, 1]; the guide advises 0.6
-	// to 0.7 where tails count.
+	// Share is the part of the time budget to use, in [0.1, 1]; the guide advises 0.6 to 0.7 where
+	// tails count.
 	Share float64
 	KV    float64 // KV cache usage per replica, a ratio in [0.01, 1]
 	// StabilizeDown is the window down of the HPA, >= 0.
 	StabilizeDown time.Duration
 }
 
-// DefaultTokenParams returns the guide's: the whole budget, KV cache usage 0.8.
+// DefaultTokenParams returns the guide's values: the whole budget, KV cache usage 0.8.
 func DefaultTokenParams() TokenParams {
 	return TokenParams{Share: 1, KV: 0.8, StabilizeDown: 300 * time.Second}
 }
@@ -101,10 +100,10 @@ func (p *TokenParams) fields() []field {
 	}
 }
 
-// NewKEDAToken wants for the prefill uncached tokens in flight / (V * budget),
-// where V is the benchmark's prefill speed and budget = TTFT objective - input
-// tokens / V, and for the decode the summed KV cache usage / KV. The numbers of
-// the calibration stay as they are, whatever the load becomes.
+// NewKEDAToken returns a rule that wants uncached tokens in flight / (V * budget) replicas for
+// prefill, where V is the benchmark's prefill speed and budget = TTFT objective - input tokens / V,
+// and the summed KV cache usage / KV for decode. The calibrated numbers stay as they are, whatever
+// the load becomes.
 func NewKEDAToken(p TokenParams) (Autoscaler, error) {
 	return newPicker(p.StabilizeDown,
 		metric{name: "prefill tokens", target: p.tokens, total: func(_ time.Time, in Observation, _ Variant) scaling.Reading {
@@ -116,9 +115,9 @@ func NewKEDAToken(p TokenParams) (Autoscaler, error) {
 	), check("keda-token", p.fields())
 }
 
-// tokens is how many input tokens in flight a replica prefills within the
-// budget; 0 without a benchmark or where a lone prompt already exceeds the
-// objective, so that the trigger is invalid.
+// tokens returns how many input tokens in flight a replica prefills within the budget. It is 0,
+// which makes the trigger invalid, without a benchmark or if a lone prompt already exceeds the
+// objective.
 func (p TokenParams) tokens(in Observation, v Variant) float64 {
 	speed := v.Benchmark.PrefillSpeed
 	if !(speed > 0) || !(in.SLO.TTFT > 0) {
@@ -134,7 +133,7 @@ type SLOParams struct {
 	Window   time.Duration // over which the ratio is averaged, >= 1 s
 }
 
-// DefaultSLOParams returns the guide's: 0.55, 0.40, 45 s.
+// DefaultSLOParams returns the guide's values: 0.55, 0.40, 45 s.
 func DefaultSLOParams() SLOParams { return SLOParams{Up: 0.55, Down: 0.40, Window: 45 * time.Second} }
 
 func (p *SLOParams) fields() []field {
@@ -145,9 +144,9 @@ func (p *SLOParams) fields() []field {
 	}
 }
 
-// NewKEDASLO follows s, the mean over the window of the larger of P90 TTFT and
-// P90 ITL over their objectives, at most 2, through an HPA with the guide's
-// behavior: up max(100 %, 4) in 60 s after 30 s, down 1 in 120 s after 180 s.
+// NewKEDASLO returns a rule that follows s, the mean over the window of the larger of P90 TTFT and
+// P90 ITL over their objectives, at most 2, through an HPA with the guide's behavior: up max(100 %,
+// 4) in 60 s after 30 s, down 1 in 120 s after 180 s.
 func NewKEDASLO(p SLOParams) (Autoscaler, error) {
 	memory := perVariant[series]{}
 	k := newPicker(0, metric{
@@ -170,8 +169,8 @@ func NewKEDASLO(p SLOParams) (Autoscaler, error) {
 	return k, check("keda-slo", p.fields())
 }
 
-// latencyRatio is the larger ratio of a latency to its objective, in [0, 2]; an
-// unknown latency counts as 0, as a query without a result does in KEDA.
+// latencyRatio returns the larger ratio of a latency to its objective, in [0, 2]; an unknown
+// latency counts as 0, as a query without a result does in KEDA.
 func latencyRatio(in Observation) float64 {
 	var s float64
 	if in.SLO.TTFT > 0 {
@@ -183,8 +182,8 @@ func latencyRatio(in Observation) float64 {
 	return min(s, 2)
 }
 
-// demand is the law: growth credits the replicas that are not ready yet, a
-// reduction does not. The credit alone never asks for fewer than there are.
+// demand returns the replicas that the rule wants: growth credits the replicas that are not ready
+// yet, a reduction does not. The credit alone never asks for fewer than current.
 func (p SLOParams) demand(s float64, current, ready scaling.Replicas) float64 {
 	n := float64(current)
 	switch {

@@ -8,13 +8,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// KPAParams are the parameters of Knative's pod autoscaler. DefaultKPAParams are
-// those of the ConfigMap config-autoscaler.
+// KPAParams are the parameters of Knative's pod autoscaler.
 type KPAParams struct {
-	// Target is the container concurrency in requests, >= 0; 0 takes the
-	// Benchmark's concurrency.
+	// Target is the container concurrency in requests, >= 0; 0 means the Benchmark's.
 	Target      float64
-	Utilization float64       // part of Target that is aimed at, in [0.01, 1]
+	Utilization float64       // part of Target to aim at, in [0.01, 1]
 	Stable      time.Duration // stable window, >= 6 s
 	PanicShare  float64       // panic window as a share of the stable one, in [0.01, 1]
 	Panic       float64       // panic threshold, a ratio >= 1.1
@@ -24,8 +22,8 @@ type KPAParams struct {
 	Tick        time.Duration // between decisions, >= 1 s
 }
 
-// DefaultKPAParams returns Knative's defaults; the target is the Benchmark's,
-// because Knative's 100 says nothing of an LLM.
+// DefaultKPAParams returns the defaults of Knative's ConfigMap config-autoscaler; the target is the
+// Benchmark's, because Knative's 100 does not fit an LLM.
 func DefaultKPAParams() KPAParams {
 	return KPAParams{
 		Utilization: 0.7, Stable: time.Minute, PanicShare: 0.1, Panic: 2,
@@ -60,8 +58,8 @@ type kpaState struct {
 	idleSince time.Time // when it became inactive, zero while it is not
 }
 
-// NewKPA is Knative's autoscaler on the requests in flight of a variant, those
-// at the gateway included.
+// NewKPA returns Knative's autoscaler on the requests in flight of a variant, those at the gateway
+// included.
 func NewKPA(p KPAParams) (Autoscaler, error) {
 	return &kpa{p, perVariant[kpaState]{}}, check("kpa", p.fields())
 }
@@ -96,8 +94,8 @@ func (k *kpa) Decide(now time.Time, in Observation) []Target {
 	})
 }
 
-// toZero is the way out of the last replica: active for a stable window, then
-// inactive for the grace period.
+// toZero returns the replicas on the way from the last one to zero: active for a stable window,
+// then inactive for the grace period.
 func (s *kpaState) toZero(now time.Time, p KPAParams, v Variant) scaling.Replicas {
 	switch {
 	case v.Replicas.Current == 0:
@@ -125,9 +123,8 @@ type KPA struct {
 	maxPanic scaling.Replicas
 }
 
-// NewKPADecider returns the decider that a controller starts with while ready
-// replicas serve: more than one make it begin in panic, so that a restart of the
-// controller holds them.
+// NewKPADecider returns the decider of a controller that starts while ready replicas serve. More
+// than one make it begin in panic, so that a restart of the controller keeps them.
 func NewKPADecider(p KPAParams, now time.Time, ready scaling.Replicas) KPA {
 	if ready > 1 {
 		return KPA{p: p, panicAt: now, maxPanic: ready}
@@ -135,9 +132,8 @@ func NewKPADecider(p KPAParams, now time.Time, ready scaling.Replicas) KPA {
 	return KPA{p: p}
 }
 
-// Desired returns the replicas that the averages ask for, both in replicas
-// (concurrency over target), and whether that is "stable" or "panic". In panic
-// the number never falls.
+// Desired returns the replicas that the averages ask for, both in replicas (concurrency over
+// target), and the mode, "stable" or "panic". In panic the number never falls.
 func (k *KPA) Desired(now time.Time, ready scaling.Replicas, stable, panicking float64) (n scaling.Replicas, mode string) {
 	r := float64(max(1, ready))
 	up, down := math.Ceil(k.p.MaxUp*r), math.Floor(r/k.p.MaxDown)

@@ -11,17 +11,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// field is one parameter by its name: how it reads from text, prints, and what
-// it accepts.
+// field is one parameter: how to parse it from text and to print it, and what it accepts.
 type field struct {
 	name, doc string
-	tune      []string // the points of the grid, nil when it is not tuned
+	tune      []string // the points of the grid, nil if it is not tuned
 	parse     func(string) error
 	text      func() string
 	check     func() error
 }
 
-// number is a real number from lo to hi.
+// number returns the field of a real number from lo to hi.
 func number(name, doc string, p *float64, lo, hi float64, tune ...string) field {
 	want := "a number from " + plain(lo)
 	if hi < math.MaxFloat64 {
@@ -49,7 +48,7 @@ func number(name, doc string, p *float64, lo, hi float64, tune ...string) field 
 	}
 }
 
-// count is a whole number of at least lo.
+// count returns the field of a whole number of at least lo.
 func count[T ~int](name, doc string, p *T, lo T) field {
 	return field{
 		name: name, doc: doc,
@@ -71,7 +70,7 @@ func count[T ~int](name, doc string, p *T, lo T) field {
 	}
 }
 
-// span is a duration of at least lo.
+// span returns the field of a duration of at least lo.
 func span(name, doc string, p *time.Duration, lo time.Duration, tune ...string) field {
 	return field{
 		name: name, doc: doc, tune: tune,
@@ -93,7 +92,7 @@ func span(name, doc string, p *time.Duration, lo time.Duration, tune ...string) 
 	}
 }
 
-// choice is one of some words.
+// choice returns the field of one of some words.
 func choice(name, doc string, p *string, words []string, tune ...string) field {
 	return field{
 		name: name, doc: doc, tune: tune,
@@ -108,7 +107,7 @@ func choice(name, doc string, p *string, words []string, tune ...string) field {
 	}
 }
 
-// check tells of the first field that is out of its range.
+// check returns the error of the first field that is out of its range.
 func check(policy string, fields []field) error {
 	for _, f := range fields {
 		if err := f.check(); err != nil {
@@ -123,5 +122,5 @@ func plain(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 // milli is the smallest target that Kubernetes can express.
 const milli = 0.001
 
-// unlimited is the end of a range that has none.
+// unlimited is the end of a range without an upper end.
 const unlimited = math.MaxFloat64

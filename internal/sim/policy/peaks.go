@@ -2,8 +2,8 @@ package policy
 
 import "time"
 
-// peaksOverTime remembers what live pods report, for the rules that read
-// max_over_time: one sample that is high counts for the whole window.
+// peaksOverTime keeps what live pods report, for the rules that read max_over_time: one high sample
+// counts for the whole window.
 type peaksOverTime struct {
 	window time.Duration
 	pods   map[string]*podPeaks // by variant and name
@@ -11,7 +11,7 @@ type peaksOverTime struct {
 
 type podPeaks struct{ kv, queue series }
 
-// podPeak is the peak of one pod; a part that is not known is 0.
+// podPeak is the peak of one pod; an unknown part is 0.
 type podPeak struct {
 	Peak
 	knownKV, knownQueue bool

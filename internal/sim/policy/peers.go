@@ -51,7 +51,7 @@ func servingPeers() []peer {
 	}
 }
 
-// rolePeers scale models that are served in parts.
+// rolePeers returns the peers for models that are served in prefill and decode.
 func rolePeers() []peer {
 	return []peer{
 		define("hpa-paired", kubernetes+", a fixed ratio", "running, queue length or KV cache usage of decode, profile, ITL objective",

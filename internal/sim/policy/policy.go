@@ -6,26 +6,25 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Autoscaler is a peer that scales one model. Its memory is in the value; it has no
-// clock and no randomness, so the same calls give the same answers. It is not
-// safe for concurrent use.
+// Autoscaler is a peer that scales one model. It keeps its state in the value and has no clock and
+// no randomness, so that the same calls give the same answers. It is not safe for concurrent use.
 type Autoscaler interface {
-	// Interval is how often the peer decides, at least 100 ms.
+	// Interval is the time between decisions, at least 100 ms.
 	Interval() time.Duration
-	// Decide returns one Target for every variant of in, in their order. Calls
-	// come with now growing by Interval. It keeps nothing of in.
+	// Decide returns one Target for every variant of in, in their order. Each call has a now that
+	// is Interval later. It keeps nothing of in.
 	Decide(now time.Time, in Observation) []Target
 }
 
-// Target is what a policy wants of one variant.
+// Target is the replicas that a policy wants of one variant.
 type Target struct {
 	Variant  scaling.VariantKey
 	Replicas scaling.Replicas // within the variant's Bounds, except where the peer cannot leave zero
-	Reason   string           // one line for a reader, never empty
+	Reason   string           // one line, never empty
 }
 
-// Observation is what the peers can read of one model at one instant, as late
-// as their source of metrics delivers it. Policies do not change it.
+// Observation holds what the peers can read of one model at one instant, as late as their source of
+// metrics delivers it. Policies do not change it.
 type Observation struct {
 	Variants []Variant // sorted by Key
 	Load     Load
@@ -38,7 +37,7 @@ type SLO struct {
 	ITL  float64 // ms
 }
 
-// Load is what the model is asked to do, all variants together.
+// Load is the load of the model, all variants together.
 type Load struct {
 	scaling.Load
 	// TTFTP90 and ITLP90 are 90th percentiles, in ms.
@@ -51,7 +50,7 @@ type Load struct {
 	Shapes []Shape
 }
 
-// Shape is the part of the arrivals that has about the same lengths.
+// Shape is the arrivals of about the same lengths.
 type Shape struct {
 	InputTokens  float64 // tokens per request, > 0
 	OutputTokens float64 // tokens per request, > 0
@@ -65,19 +64,18 @@ type Variant struct {
 	Pods []Pod
 	// ArrivalRate is the rate of the requests routed to this variant, requests/s.
 	ArrivalRate scaling.Reading
-	// InFlight counts the requests of this variant at this instant, those at the
-	// gateway included: what the proxies of a peer that has its own count. Absent
-	// where nothing counts but the pods' metrics.
+	// InFlight counts the requests of this variant at this instant, those at the gateway included,
+	// as the proxies of a peer count them. Absent if only the pods' metrics count.
 	InFlight scaling.Reading
 	// KVTokens is the size of one replica's KV cache in tokens, 0 while unknown.
 	KVTokens float64
 	// BatchedTokens limits the tokens of one step of the engine, 0 while unknown.
 	BatchedTokens float64
-	// Benchmark is what was measured of one replica before the run.
+	// Benchmark is the measurement of one replica before the run.
 	Benchmark Benchmark
 }
 
-// Pod is one replica as its own metrics show it at their last scrape.
+// Pod is one replica, with its metrics at their last scrape.
 type Pod struct {
 	Name  string
 	Ready bool
@@ -90,12 +88,12 @@ type Pod struct {
 	Running      scaling.Reading // requests in the batch
 	// QueuedTokens counts the input tokens of the waiting requests.
 	QueuedTokens scaling.Reading
-	// Decoded is tokens/s, without the first of each request.
+	// Decoded is the rate of output tokens, tokens/s, without the first of each request.
 	Decoded scaling.Reading
 }
 
-// sum adds up what the pods of v report, and is Absent when none does, as the
-// sum of no series is in PromQL.
+// sum returns the sum of the values that the pods of v report, Absent if no pod reports, like the
+// sum of no series in PromQL.
 func (v Variant) sum(read func(Pod) scaling.Reading) scaling.Reading {
 	var total scaling.Reading
 	for _, p := range v.Pods {
@@ -111,7 +109,7 @@ func queueLength(p Pod) scaling.Reading  { return p.QueueLength }
 func running(p Pod) scaling.Reading      { return p.Running }
 func decoded(p Pod) scaling.Reading      { return p.Decoded }
 
-// inFlight is the number of requests that a pod holds, running and waiting.
+// inFlight returns the number of requests in a pod, running and waiting.
 func inFlight(p Pod) scaling.Reading {
 	if !p.Running.Known() && !p.QueueLength.Known() {
 		return scaling.Reading{}
@@ -119,13 +117,11 @@ func inFlight(p Pod) scaling.Reading {
 	return scaling.Measured(p.Running.Or(0)+p.QueueLength.Or(0), scaling.Fresh)
 }
 
-// gatewayQueue is the number of requests held at the gateway, 0 where nothing
-// says so.
+// gatewayQueue returns the number of requests held at the gateway, 0 if it is unknown.
 func gatewayQueue(in Observation) float64 { return in.Load.GatewayQueue.Or(0) }
 
-// concurrency is what a queueing proxy before the variant counts: the requests
-// its pods hold and those held at the gateway. Without such a count it is made up
-// from the last scrapes, and nothing reported is 0.
+// concurrency returns the count of a queueing proxy before the variant: the requests in its pods
+// and at the gateway. Without such a count it adds up the last scrapes, with 0 for missing values.
 func concurrency(in Observation, v Variant) float64 {
 	if v.InFlight.Known() {
 		return v.InFlight.Value
@@ -133,7 +129,7 @@ func concurrency(in Observation, v Variant) float64 {
 	return v.sum(inFlight).Or(0) + gatewayQueue(in)
 }
 
-// each asks decide for every variant and keeps their order.
+// each calls decide for every variant and keeps their order.
 func each(in Observation, decide func(Variant) (scaling.Replicas, string)) []Target {
 	out := make([]Target, len(in.Variants))
 	for i, v := range in.Variants {
@@ -143,10 +139,10 @@ func each(in Observation, decide func(Variant) (scaling.Replicas, string)) []Tar
 	return out
 }
 
-// perVariant keeps one state of a peer for every variant it has met.
+// perVariant keeps one state of a peer for every variant.
 type perVariant[S any] map[scaling.VariantKey]*S
 
-// of returns the state of a variant, made by fresh at the first meeting.
+// of returns the state of a variant, made by fresh at the first call.
 func (m perVariant[S]) of(key scaling.VariantKey, fresh func() *S) *S {
 	s, ok := m[key]
 	if !ok {

@@ -7,9 +7,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// inSeries carries out a policy through an HPA that reads its number of replicas
-// as an External metric with an average of 1: whatever the policy wants, the HPA
-// applies its tolerance, its windows and its limits to.
+// inSeries carries out a policy through an HPA that reads the wanted replicas as an External metric
+// with an average of 1: the HPA applies its tolerance, its windows and its limits to them.
 type inSeries struct {
 	law    Autoscaler
 	hpa    *hpaPolicy
@@ -44,14 +43,14 @@ func (s *inSeries) Decide(now time.Time, in Observation) []Target {
 	})
 }
 
-// publishedBehavior is that of the HPA in the published benchmark: 10 pods in
-// 150 s both ways, down after 240 s.
+// publishedBehavior returns the behavior of the HPA in the published benchmark: 10 pods in 150 s
+// both ways, down after 240 s.
 func publishedBehavior() *Behavior {
 	tenPods := []Limit{{Value: 10, Period: 150 * time.Second}}
 	return &Behavior{Up: Rules{Policies: tenPods}, Down: Rules{Window: 240 * time.Second, Policies: tenPods}}
 }
 
-// byCost returns the variants by cost, the cheapest first, ties by key.
+// byCost returns the variants sorted by cost, the cheapest first, ties by key.
 func byCost(variants []Variant) []Variant {
 	out := slices.Clone(variants)
 	slices.SortFunc(out, cheaper)

@@ -8,13 +8,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// RayParams are the parameters of Ray Serve's autoscaling. DefaultRayParams are
-// those of AutoscalingConfig.
+// RayParams are the parameters of Ray Serve's autoscaling.
 type RayParams struct {
 	// Target is target_ongoing_requests, requests per replica, >= 0.001.
 	Target   float64
 	LookBack time.Duration // look_back_period_s, >= 1 s
-	Push     time.Duration // metrics_interval_s: how often replicas tell their load, >= 1 s
+	Push     time.Duration // metrics_interval_s: time between the reports of a replica, >= 1 s
 	Up, Down time.Duration // upscale_delay_s and downscale_delay_s, >= 0
 	// UpFactor and DownFactor are upscaling_factor and downscaling_factor, in
 	// [0.01, 10].
@@ -23,8 +22,8 @@ type RayParams struct {
 	Loop time.Duration
 }
 
-// DefaultRayParams returns Ray Serve's defaults, with a control loop of 1 s in
-// place of 0.1 s: what it reads changes every 10 s.
+// DefaultRayParams returns the defaults of AutoscalingConfig, with a control loop of 1 s instead of
+// 0.1 s: the metrics change every 10 s.
 func DefaultRayParams() RayParams {
 	return RayParams{
 		Target: 2, LookBack: 30 * time.Second, Push: 10 * time.Second,
@@ -45,8 +44,8 @@ func (p *RayParams) fields() []field {
 	}
 }
 
-// RayServe is the number of replicas that Ray Serve wants for the requests that
-// run and wait, from running replicas on, before bounds and delays. running > 0.
+// RayServe returns the replicas that Ray Serve wants for the running and waiting requests, starting
+// from running replicas, before bounds and delays. running > 0.
 func RayServe(requests float64, running scaling.Replicas, p RayParams) scaling.Replicas {
 	n := float64(running)
 	want := requests / p.Target
@@ -56,7 +55,7 @@ func RayServe(requests float64, running scaling.Replicas, p RayParams) scaling.R
 	}
 	got := ceil(n + factor*(want-n))
 	if got == running && math.Ceil(want) < n {
-		got-- // a small factor would keep it there for ever
+		got-- // a small factor would keep it there
 	}
 	return got
 }
@@ -73,8 +72,8 @@ type rayState struct {
 	since    time.Time
 }
 
-// NewRayServe follows the running and waiting requests of a variant, those at
-// the gateway included, as Ray's handles count those they hold.
+// NewRayServe returns a rule that follows the running and waiting requests of a variant, those at
+// the gateway included, as Ray's handles count theirs.
 func NewRayServe(p RayParams) (Autoscaler, error) {
 	return &rayServe{p, perVariant[rayState]{}}, check("ray-serve", p.fields())
 }
@@ -106,8 +105,8 @@ func (r *rayServe) Decide(now time.Time, in Observation) []Target {
 	})
 }
 
-// held reports whether the direction of the difference has been wanted for its
-// delay, and then begins anew.
+// held reports whether the direction of the difference has been wanted for its delay. If so, the
+// delay begins anew.
 func (s *rayState) held(now time.Time, difference scaling.Replicas, p RayParams) bool {
 	sign, delay := 0, time.Duration(0)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// parts returns the variants of prefill and those of decode, the cheapest first, and false
-// unless there are both.
+// parts returns the variants of prefill and those of decode, the cheapest first, and false unless
+// there are both.
 func parts(in Observation) (prefill, decode []Variant, ok bool) {
 	for _, v := range byCost(in.Variants) {
 		switch v.Role {
@@ -23,14 +23,14 @@ func parts(in Observation) (prefill, decode []Variant, ok bool) {
 	return prefill, decode, len(prefill) > 0 && len(decode) > 0
 }
 
-// wanted is what a rule wants of each role.
+// wanted is the replicas that a rule wants of each role.
 type wanted struct {
 	prefill, decode scaling.Replicas
 	why             string
 }
 
-// share gives what is wanted of each role to its cheapest variant, and the others their minimum.
-// A model that is served whole stays as it is.
+// share gives the wanted replicas of each role to its cheapest variant, and the others their
+// minimum. A model without both roles stays as it is.
 func share(in Observation, decide func(prefill, decode Variant) wanted) []Target {
 	prefill, decode, ok := parts(in)
 	if !ok {
@@ -51,15 +51,15 @@ func share(in Observation, decide func(prefill, decode Variant) wanted) []Target
 	})
 }
 
-// ratio is prefill replicas for each decode replica. Where an operator states none it is
-// the one that the profiles call for at the first load that is known, and stays.
+// ratio is prefill replicas for each decode replica. If the operator states none, it is the ratio
+// of the profiles at the first known load, and stays.
 type ratio struct{ stated, found float64 }
 
 func ratioField(p *float64) field {
 	return number("ratio", "prefill replicas for each decode replica, 0 for what the profiles call for at the first load", p, 0, 100)
 }
 
-// of returns the ratio, false while it is not known.
+// of returns the ratio, false while it is unknown.
 func (r *ratio) of(in Observation, prefill, decode Variant) (float64, bool) {
 	switch {
 	case r.stated > 0:
@@ -72,14 +72,14 @@ func (r *ratio) of(in Observation, prefill, decode Variant) (float64, bool) {
 		return 0, false
 	}
 	next := [3]float64{rate.Value, input.Value, output.Value}
-	unmeasured := Observation{SLO: in.SLO} // a correction is what goes on now, and not what the mix calls for
+	unmeasured := Observation{SLO: in.SLO} // a correction is of the load of now, not of the mix
 	compute, _ := engines(demandOf(next, unmeasured, prefill))
 	_, generate := engines(demandOf(next, unmeasured, decode))
 	r.found = compute / generate
 	return r.found, r.found > 0
 }
 
-// prefill returns the replicas of prefill beside those of decode, at least one.
+// prefill returns the replicas of prefill beside n of decode, at least one.
 func (r *ratio) prefill(in Observation, prefill, decode Variant, n scaling.Replicas) (scaling.Replicas, string) {
 	of, ok := r.of(in, prefill, decode)
 	if !ok {
@@ -90,14 +90,14 @@ func (r *ratio) prefill(in Observation, prefill, decode Variant, n scaling.Repli
 
 // PairedParams are the parameters of an HPA on decode with prefill in a fixed ratio.
 type PairedParams struct {
-	// Signal is of the decode replicas: "inflight", running and waiting requests, or "kv",
-	// KV cache usage.
+	// Signal is the metric of the decode replicas: "inflight", running and waiting requests, or
+	// "kv", KV cache usage.
 	Signal string
-	// Share is the target per replica, in [0.01, 2]: of "inflight" it is the part of the
-	// requests that the profile decodes within the ITL objective, of "kv" the usage.
+	// Share is the target per replica, in [0.01, 2]: for "inflight" the part of the requests that
+	// the profile decodes within the ITL objective, for "kv" the usage.
 	Share float64
-	Ratio float64 // prefill replicas for each decode replica, 0 for that of the first load
-	// StabilizeDown is the window down of the HPA, >= 0, and Tolerance its ratio in [0, 1).
+	Ratio float64 // prefill replicas for each decode replica, 0 for the profiles' ratio at the first load
+	// StabilizeDown is the window down of the HPA, >= 0; Tolerance is its tolerance in [0, 1).
 	StabilizeDown time.Duration
 	Tolerance     float64
 	Sync          time.Duration // of the HPA, >= 1 s
@@ -120,15 +120,15 @@ func (p *PairedParams) fields() []field {
 	}
 }
 
-// paired is an HPA on decode, with prefill in a ratio.
+// paired is an HPA on decode, with prefill in a fixed ratio.
 type paired struct {
 	hpa   *hpaPolicy
 	ratio ratio
 }
 
-// NewPaired is a fixed ratio of prefill to decode: a HorizontalPodAutoscaler, or a ScaledObject of
-// KEDA with one, on what decode has, and prefill = ceil(ratio x decode). What prefill has to do is
-// not measured.
+// NewPaired returns a fixed ratio of prefill to decode: a HorizontalPodAutoscaler, or a
+// ScaledObject of KEDA with one, on a metric of decode, and prefill = ceil(ratio x decode). The
+// rule does not measure the load of prefill.
 func NewPaired(p PairedParams) (Autoscaler, error) {
 	h := DefaultHPAParams(1)
 	h.StabilizeDown, h.Tolerance, h.Sync = p.StabilizeDown, p.Tolerance, p.Sync
@@ -143,8 +143,8 @@ func NewPaired(p PairedParams) (Autoscaler, error) {
 	return &paired{newHPA(h, m), ratio{stated: p.Ratio}}, check("hpa-paired", p.fields())
 }
 
-// objectiveBatch returns the requests that the profile of a replica decodes at once within the ITL
-// objective, 0 where it is not known.
+// objectiveBatch returns how many requests a replica decodes at once within the ITL objective by
+// its profile, 0 where that is unknown.
 func objectiveBatch(in Observation, v Variant) float64 {
 	input, output := in.Load.InputTokens, in.Load.OutputTokens
 	if !v.Profile.Usable() || !(in.SLO.ITL > 0) {
@@ -165,24 +165,25 @@ func (r *paired) Decide(now time.Time, in Observation) []Target {
 
 // HeteroParams are the parameters of HeteroScale's rule.
 type HeteroParams struct {
-	// Share is the target, in [0.01, 2]: decode tokens/s of a decode replica, as a part of what
-	// the profile generates within the ITL objective.
+	// Share is the target, in [0.01, 2]: decode tokens/s of a decode replica, as a part of what the
+	// profile generates within the ITL objective.
 	Share float64
-	Ratio float64 // prefill replicas for each decode replica, 0 for that of the first load
-	// Out and In are the parts by which the tokens/s of a replica may be above and below the target
-	// before the fleet grows and shrinks, ratios in [0, 1).
+	Ratio float64 // prefill replicas for each decode replica, 0 for the profiles' ratio at the first load
+	// Out and In are how far the tokens/s of a replica may be above and below the target before the
+	// fleet grows and shrinks, ratios in [0, 1).
 	Out, In float64
-	// Trigger is how many times the ITL objective the mean ITL is before the fleet grows by Step, a
+	// Trigger is the ratio of the mean ITL to its objective above which the fleet grows by Step, a
 	// ratio, whatever its tokens/s; 0 for never.
 	Trigger, Step float64
-	// CoolOut and CoolIn are the least times between two changes before one out and one in, >= 0.
+	// CoolOut and CoolIn are the least times from a change until the next growth and the next
+	// reduction, >= 0.
 	CoolOut, CoolIn time.Duration
 	Tick            time.Duration // between decisions, >= 1 s
 }
 
-// DefaultHeteroParams returns thresholds of 10 %, growth by 20 % at 1.2 times the objective, and 80 % of
-// what the profile generates as the target. The paper leaves targets to what is measured of a model; the
-// times between changes are ours.
+// DefaultHeteroParams returns thresholds of 10 %, growth by 20 % at 1.2 times the objective, and a
+// target of 80 % of what the profile generates. The paper leaves targets to measurements of a
+// model; the times between changes are ours.
 func DefaultHeteroParams() HeteroParams {
 	return HeteroParams{
 		Share: 0.8, Out: 0.1, In: 0.1, Trigger: 1.2, Step: 0.2,
@@ -211,9 +212,9 @@ type hetero struct {
 	changed time.Time // zero before the first change
 }
 
-// NewHetero is the rule of HeteroScale: proportional control by one signal, decode tokens/s of a
-// decode replica, with prefill in a ratio, and growth when the ITL is far above its objective, because a
-// saturated fleet generates no more tokens however many requests wait.
+// NewHetero returns the rule of HeteroScale: proportional control by one signal, decode tokens/s of
+// a decode replica, with prefill in a ratio. It also grows when the ITL is far above its objective,
+// because a saturated fleet generates no more tokens however many requests wait.
 func NewHetero(p HeteroParams) (Autoscaler, error) {
 	return &hetero{p: p, ratio: ratio{stated: p.Ratio}}, check("heteroscale", p.fields())
 }
@@ -236,7 +237,7 @@ func (h *hetero) Decide(now time.Time, in Observation) []Target {
 	})
 }
 
-// decode returns the replicas of decode that the rule wants before it looks at the clock.
+// decode returns the replicas of decode that the rule wants before its cooldowns.
 func (h *hetero) decode(in Observation, v Variant) (scaling.Replicas, string) {
 	present := v.Replicas.Current
 	tokens, most := v.sum(decoded), objectiveBatch(in, v)
@@ -255,8 +256,8 @@ func (h *hetero) decode(in Observation, v Variant) (scaling.Replicas, string) {
 	return max(1, ceil(tokens.Value/target-1e-9)), why
 }
 
-// RoleCatalogue describes the policies that scale prefill and decode, and no model that is served
-// whole. dynamo-sla of Catalogue does both.
+// RoleCatalogue describes the policies that scale only models with prefill and decode. dynamo-sla
+// of Catalogue scales both kinds.
 func RoleCatalogue() []Definition {
 	all := rolePeers()
 	out := make([]Definition, len(all))
@@ -266,7 +267,7 @@ func RoleCatalogue() []Definition {
 	return out
 }
 
-// Find returns the description of a policy by name, of both catalogues.
+// Find returns the description of a policy by name, from both catalogues.
 func Find(name string) (Definition, bool) {
 	all := slices.Concat(peers(), rolePeers())
 	i := slices.IndexFunc(all, func(p peer) bool { return p.name == name })

@@ -21,8 +21,8 @@ func (s *series) add(at time.Time, value float64, keep time.Duration) {
 	*s = append(*s, sample{at, value})
 }
 
-// store puts a sample in the place of the last one that is older than keep, and
-// appends it where there is none: others that are older stay.
+// store replaces the last sample that is older than keep, and appends if there is none. Other older
+// samples stay.
 func (s *series) store(at time.Time, value float64, keep time.Duration) {
 	cutoff := at.Add(-keep)
 	for i := len(*s) - 1; i >= 0; i-- {
@@ -34,8 +34,8 @@ func (s *series) store(at time.Time, value float64, keep time.Duration) {
 	*s = append(*s, sample{at, value})
 }
 
-// mean is the simple mean of the samples of the last window: those after
-// now - window, up to now. 0 for none.
+// mean returns the mean of the samples of the last window: those after now - window, up to now. 0
+// for none.
 func (s series) mean(now time.Time, window time.Duration) float64 {
 	var sum float64
 	var n int
@@ -51,7 +51,7 @@ func (s series) mean(now time.Time, window time.Duration) float64 {
 	return sum / float64(n)
 }
 
-// peak is the largest value of the last window, and whether there is any.
+// peak returns the largest value of the last window, and whether there is any.
 func (s series) peak(now time.Time, window time.Duration) (value float64, ok bool) {
 	for _, o := range s {
 		if o.at.After(now.Add(-window)) {

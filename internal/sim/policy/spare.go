@@ -8,18 +8,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// SpareParams are the parameters of the spare-capacity rule. DefaultSpareParams
-// are the published ones.
+// SpareParams are the parameters of the spare-capacity rule.
 type SpareParams struct {
 	KV         float64       // KV cache usage at which a replica is saturated, in [0.01, 1]
-	Queue      float64       // queue length at which it is, >= 0.001
+	Queue      float64       // queue length at which a replica is saturated, >= 0.001
 	KVSpare    float64       // mean spare KV cache below which it grows, in [0, 1]
 	QueueSpare float64       // mean spare queue below which it grows, >= 0
 	Window     time.Duration // of the peaks of a replica, >= 15 s
 	Tolerance  float64       // of the HPA in series, in [0, 0.99]
 }
 
-// DefaultSpareParams returns 0.80, 5, 0.10, 3, 1 min and the HPA's tolerance.
+// DefaultSpareParams returns the published 0.80, 5, 0.10, 3 and 1 min, and the HPA's tolerance.
 func DefaultSpareParams() SpareParams {
 	return SpareParams{KV: 0.8, Queue: 5, KVSpare: 0.1, QueueSpare: 3, Window: time.Minute, Tolerance: 0.1}
 }
@@ -41,14 +40,14 @@ type Peak struct {
 	Queue float64 // waiting requests
 }
 
-// Spare is what the rule finds.
+// Spare is the result of MeasureSpare.
 type Spare struct {
 	KV, Queue float64 // mean over the replicas that are not saturated, 0 for none
 	Grow      bool
 	Shrink    bool // one less would still leave enough
 }
 
-// MeasureSpare applies the published rule to the replicas of a model.
+// MeasureSpare returns the spare capacity of the replicas of a model by the published rule.
 func MeasureSpare(peaks []Peak, p SpareParams) Spare {
 	var kv, queue float64
 	var n int
@@ -78,10 +77,9 @@ type spareLaw struct {
 	decided map[scaling.VariantKey]scaling.Replicas
 }
 
-// NewSpareCapacity is the spare-capacity rule of this project as published, with
-// the published HPA in series: the cheapest variant gains one replica, or the
-// dearest with more than one loses one, and nothing is decided while a former
-// decision is not carried out or replicas start.
+// NewSpareCapacity returns the spare-capacity rule of this project as published, with the published
+// HPA in series: the cheapest variant gains one replica, or the most expensive one with more than
+// one loses one. The rule holds while an earlier decision is not carried out or replicas start.
 func NewSpareCapacity(p SpareParams) (Autoscaler, error) {
 	law := &spareLaw{p, peaksOverTime{window: p.Window}, map[scaling.VariantKey]scaling.Replicas{}}
 	return newSeries(law, publishedBehavior(), p.Tolerance), check("spare-capacity", p.fields())
@@ -131,8 +129,7 @@ func (s *spareLaw) decide(now time.Time, in Observation) string {
 	return why
 }
 
-// observe returns the peaks of the pods that exist and have reported within the
-// window.
+// observe returns the peaks of the existing pods that have reported within the window.
 func (s *spareLaw) observe(now time.Time, in Observation) []Peak {
 	var out []Peak
 	for _, pods := range s.peaks.observe(now, in.Variants) {

@@ -11,19 +11,18 @@ import (
 )
 
 // TokenSpareParams are the parameters of the token-based spare-capacity rule.
-// DefaultTokenSpareParams are the published ones.
 type TokenSpareParams struct {
 	KV        float64 // usable part of the KV cache, in [0.01, 1]
 	Queue     float64 // queue length that shows a replica at its limit, >= 0.001
 	Up        float64 // utilization above which it grows, in [0.01, 1]
 	Down      float64 // utilization below which it shrinks, in [0.01, Up]
 	Tolerance float64 // of the HPA in series, in [0, 0.99]
-	// Window is that of the peaks of a replica, >= 15 s.
+	// Window is the window of the peaks of a replica, >= 15 s.
 	Window time.Duration
 }
 
-// DefaultTokenSpareParams returns 0.80, 5, 0.85, 0.70, the HPA's tolerance and
-// 1 min.
+// DefaultTokenSpareParams returns the published 0.80, 5, 0.85, 0.70 and 1 min, and the HPA's
+// tolerance.
 func DefaultTokenSpareParams() TokenSpareParams {
 	return TokenSpareParams{KV: 0.8, Queue: 5, Up: 0.85, Down: 0.7, Tolerance: 0.1, Window: time.Minute}
 }
@@ -46,18 +45,18 @@ type tokenSpare struct {
 	learned map[learnedKey][]float64 // the last tokens in use at the limit
 }
 
-// learnedKey is what a learned limit holds for.
+// learnedKey is the variant and the class of output lengths that a learned limit holds for.
 type learnedKey struct {
 	variant scaling.VariantKey
 	output  int // 0 below 100 output tokens, 1 below 500, else 2
 }
 
-// learnedSamples is how many limits the mean of a learned one covers.
+// learnedSamples is how many measured limits the mean of a learned one covers.
 const learnedSamples = 10
 
-// NewSpareTokens is the token-based form of the spare-capacity rule as published,
-// with the published HPA in series: demand and supply in tokens of KV cache, many
-// replicas at a time, pending ones counted for growth.
+// NewSpareTokens returns the token-based form of the spare-capacity rule as published, with the
+// published HPA in series: demand and supply in tokens of KV cache, many replicas at a time;
+// pending replicas count for growth.
 func NewSpareTokens(p TokenSpareParams) (Autoscaler, error) {
 	if p.Down > p.Up {
 		return nil, fmt.Errorf("policy spare-tokens: parameter down: found %v, want at most up (%v)", p.Down, p.Up)
@@ -99,14 +98,13 @@ func (t *tokenSpare) Decide(now time.Time, in Observation) []Target {
 // balance is demand and supply of a model in tokens of KV cache.
 type balance struct{ demand, supply, ordered float64 }
 
-// required returns what is short and what is spare, at most one above 0 while
-// Down <= Up.
+// required returns the missing and the spare tokens, at most one of them above 0 while Down <= Up.
 func (b balance) required(p TokenSpareParams) (short, spare float64) {
 	return max(0, b.demand/p.Up-b.supply-b.ordered), max(0, b.supply-b.demand/p.Down)
 }
 
-// measure returns the capacity of one replica of v, the median of its pods, and
-// the demand on all, in tokens: both from the peaks of the pods.
+// measure returns the capacity of one replica of v, the median of its pods, and the demand on all,
+// in tokens; both from the peaks of the pods.
 func (t *tokenSpare) measure(v Variant, pods []podPeak, input, output float64) (capacity, demand float64) {
 	var sizes []float64
 	for _, p := range pods {
@@ -124,9 +122,9 @@ func (t *tokenSpare) measure(v Variant, pods []podPeak, input, output float64) (
 	return (sizes[(len(sizes)-1)/2] + sizes[len(sizes)/2]) / 2, demand
 }
 
-// capacity is the least of two limits of one replica: the usable KV cache, and
-// what it held in use with a queue before it, now or before. Where it never had
-// a queue, the second is what a full batch would hold.
+// capacity returns the least of two limits of one replica: the usable KV cache, and the tokens in
+// use while it had a queue, now or before. Without a queue so far, the second limit is what a full
+// batch would hold.
 func (t *tokenSpare) capacity(v Variant, inUse, queue, input, output float64) float64 {
 	usable := t.p.KV * v.KVTokens
 	key := learnedKey{variant: v.Key}
@@ -159,7 +157,7 @@ func (t *tokenSpare) capacity(v Variant, inUse, queue, input, output float64) fl
 	return min(usable, batch*(input+output/2))
 }
 
-// present is what every variant has.
+// present returns the current replicas of every variant.
 func present(variants []Variant) map[scaling.VariantKey]scaling.Replicas {
 	n := make(map[scaling.VariantKey]scaling.Replicas, len(variants))
 	for _, v := range variants {
@@ -168,7 +166,7 @@ func present(variants []Variant) map[scaling.VariantKey]scaling.Replicas {
 	return n
 }
 
-// grow adds what is short to the variants with the least cost of a token first.
+// grow adds replicas for the missing tokens, in the variants with the least cost of a token first.
 func grow(variants []Variant, capacity map[scaling.VariantKey]float64, short float64) map[scaling.VariantKey]scaling.Replicas {
 	n := present(variants)
 	order := byCost(variants)
@@ -188,8 +186,8 @@ func grow(variants []Variant, capacity map[scaling.VariantKey]float64, short flo
 	return n
 }
 
-// shrink removes what is spare from the dearest variants first, ties from the
-// smaller; the cheapest keeps one where nothing else runs.
+// shrink removes replicas for the spare tokens, from the most expensive variants first, ties from
+// the smaller; the cheapest keeps one if no other variant has any.
 func shrink(variants []Variant, capacity map[scaling.VariantKey]float64, spare float64) map[scaling.VariantKey]scaling.Replicas {
 	n := present(variants)
 	order := byCost(variants)

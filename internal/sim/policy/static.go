@@ -23,13 +23,13 @@ func (p *StaticParams) fields() []field {
 
 type static struct{ p StaticParams }
 
-// NewStatic keeps the replicas on the variant of the least cost, as far as its
-// bounds allow, and the others at their minimum.
+// NewStatic returns a rule that keeps the replicas on the variant with the least cost, as far as
+// its bounds allow, and the others at their minimum.
 func NewStatic(p StaticParams) (Autoscaler, error) {
 	return static{p}, check("static", p.fields())
 }
 
-// Interval is a minute: nothing it reads changes.
+// Interval returns a minute: nothing that it reads changes.
 func (static) Interval() time.Duration { return time.Minute }
 
 func (s static) Decide(_ time.Time, in Observation) []Target {

@@ -8,8 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// data is what the script in the page reads. Its field names are in
-// assets/data.js.
+// data is what the script in the page reads. src/data.js reads its fields.
 type data struct {
 	Phrases   []string       `json:"phrases"`
 	Scenarios []scenarioData `json:"scenarios"`
@@ -33,7 +32,7 @@ type policyData struct {
 	Reached   outcome       `json:"reached"`
 	Place     *place        `json:"place"`
 	Variants  []string      `json:"variants"`
-	Replicas  []series      `json:"replicas"` // of each variant; before them all together where they are several
+	Replicas  []series      `json:"replicas"` // of each variant; before them the sum if there are several
 	Queued    series        `json:"queued"`
 	TTFT      series        `json:"ttft"`
 	ITL       series        `json:"itl"`
@@ -53,7 +52,7 @@ type place struct {
 // to the one before it.
 type series struct {
 	T []seconds  `json:"t"`
-	V []*rounded `json:"v"` // null where not known
+	V []*rounded `json:"v"` // null where unknown
 }
 
 // decisionsData are the decisions in columns.
@@ -63,7 +62,7 @@ type decisionsData struct {
 	From    []scaling.Replicas `json:"from"`
 	To      []scaling.Replicas `json:"to"`
 	Phrase  []int              `json:"phrase"`  // index into Phrases
-	Numbers []string           `json:"numbers"` // to fill its holes, with spaces between
+	Numbers []string           `json:"numbers"` // the numbers for its holes, with spaces between
 }
 
 // seconds are s in whole ms.
@@ -72,10 +71,10 @@ type seconds float64
 // MarshalJSON writes no more digits than ms need.
 func (s seconds) MarshalJSON() ([]byte, error) { return plain(float64(s), 3), nil }
 
-// rounded is a number of which four digits are shown at most.
+// rounded is a number that is shown with at most four digits.
 type rounded float64
 
-// MarshalJSON writes four digits, or all that stand before the point.
+// MarshalJSON writes four digits, or all digits before the point.
 func (r rounded) MarshalJSON() ([]byte, error) {
 	v := float64(r)
 	digits := 0
@@ -116,7 +115,7 @@ func newScenarioData(s Scenario, known *phrases) scenarioData {
 	return d
 }
 
-// end is the last instant of which the scenario tells.
+// end returns the last instant of the scenario's points, samples and decisions.
 func (s Scenario) end() time.Duration {
 	var end time.Duration
 	if n := len(s.Offered); n > 0 {
@@ -175,7 +174,7 @@ func newDecisionsData(p Result, known *phrases) decisionsData {
 	return d
 }
 
-// newSeries thins a series. What is not finite becomes null.
+// newSeries thins a series. A value that is not finite becomes null.
 func newSeries(times []time.Duration, values []float64) series {
 	s := series{T: []seconds{}, V: []*rounded{}}
 	var last time.Duration

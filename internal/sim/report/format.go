@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// absent stands for what is not known.
+// absent stands for an unknown value.
 const absent = "–"
 
 // space keeps a number and its unit on one line.
 const space = "\u00a0"
 
-// number writes up to three digits, or all that stand before the point: 0.0123,
-// 1.5, 12.3, 123, 12345. The script in the page does the same.
+// number writes up to three digits, or all digits before the point: 0.0123, 1.5, 12.3, 123, 12345.
+// The script in the page does the same.
 func number(v float64) string {
 	switch size := math.Abs(v); {
 	case !finite(v):
@@ -29,8 +29,8 @@ func number(v float64) string {
 	}
 }
 
-// percent writes a ratio with one decimal, rounded down: what misses a target
-// never reads as if it met it.
+// percent writes a ratio with one decimal, rounded down: a ratio that misses a target never reads
+// as if it met it.
 func percent(ratio float64) string {
 	if !finite(ratio) {
 		return absent
@@ -52,7 +52,7 @@ func latency(ms float64) string {
 	}
 }
 
-// plain writes a number with so many digits after the point at most.
+// plain writes a number with at most so many digits after the point.
 func plain(v float64, digits int) []byte {
 	text := strconv.FormatFloat(v, 'f', digits, 64)
 	if digits > 0 {

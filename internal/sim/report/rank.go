@@ -5,13 +5,11 @@ import (
 	"slices"
 )
 
-// drawnOf is how many policies of this project, and how many of the others, have
-// their lines drawn at first.
+// drawnOf is how many policies of this project, and how many of the others, have lines at first.
 const drawnOf = 2
 
-// ranked returns the policies in the order in which they are listed: those that
-// meet the attainment asked for, by cost; the others that have one, by
-// attainment; then those without.
+// ranked returns the policies in the order of the list: those that reach the wanted attainment, by
+// cost; the others with an attainment, by attainment; then those without.
 func ranked(policies []Result, o Objectives) []Result {
 	return slices.SortedFunc(slices.Values(policies), func(a, b Result) int {
 		return cmp.Or(
@@ -22,7 +20,7 @@ func ranked(policies []Result, o Objectives) []Result {
 	})
 }
 
-// outcome is how far a policy got. The script in the page knows the numbers.
+// outcome says whether a policy reached the attainment. The script in the page uses the numbers.
 type outcome int
 
 const (
@@ -42,7 +40,7 @@ func (o Objectives) outcome(p Result) outcome {
 	}
 }
 
-// preference compares two policies of one outcome.
+// preference compares two policies with the same outcome.
 func (o Objectives) preference(a, b Result) int {
 	switch o.outcome(a) {
 	case meets:
@@ -57,8 +55,8 @@ func (o Objectives) preference(a, b Result) int {
 	return 0
 }
 
-// drawn reports of each ranked policy whether its lines are drawn at first: the
-// best two of this project and the best two others.
+// drawn reports for each ranked policy whether its lines are drawn at first: the best two of this
+// project and the best two others.
 func drawn(ranked []Result) []bool {
 	left := map[bool]int{true: drawnOf, false: drawnOf}
 	out := make([]bool, len(ranked))

@@ -2,19 +2,18 @@ package report
 
 import "strings"
 
-// phrases holds what reasons say, each phrase once: most reasons are one phrase
-// with other numbers in it. The zero value is ready to be used.
+// phrases holds the texts of reasons, each once: most reasons are one phrase with other numbers in
+// it. The zero value is ready to use.
 type phrases struct {
 	list  []string
 	index map[string]int
 }
 
-// hole stands for a number in a phrase. A reason that has it in itself is kept
-// whole.
+// hole stands for a number in a phrase. A reason that contains it is kept whole.
 const hole = "\x00"
 
-// split takes the numbers out of a reason: with each number put back into the
-// next hole of the phrase, it is the same reason.
+// split takes the numbers out of a reason. With each number put into the next hole, the phrase is
+// the reason again.
 func split(reason string) (phrase string, numbers []string) {
 	if strings.Contains(reason, hole) {
 		return reason, nil
@@ -39,7 +38,7 @@ func split(reason string) (phrase string, numbers []string) {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// add returns the index of a phrase, which is new or not.
+// add returns the index of a phrase, and stores the phrase if it is new.
 func (p *phrases) add(phrase string) int {
 	if i, ok := p.index[phrase]; ok {
 		return i

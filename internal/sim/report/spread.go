@@ -2,17 +2,16 @@ package report
 
 import "math"
 
-// Spread is one measure over the runs that differ in their seed. The zero value
-// is a measure that is not known.
+// Spread is one measure over runs with different seeds. The zero value is an unknown measure.
 type Spread struct {
 	Mean, Low, High float64 // Low and High are the least and the greatest
-	// Error is the standard error of Mean, 0 where there is one run.
+	// Error is the standard error of Mean, 0 for one run.
 	Error float64
-	Runs  int // that went into it, >= 0
+	Runs  int // counted runs, >= 0
 }
 
-// SpreadOf sums up values, one for each run. Those that are NaN or infinite are
-// left out.
+// SpreadOf returns the Spread of values, one for each run. It ignores values that are NaN or
+// infinite.
 func SpreadOf(values ...float64) Spread {
 	s := Spread{Low: math.Inf(1), High: math.Inf(-1)}
 	sum := 0.0
@@ -40,11 +39,11 @@ func SpreadOf(values ...float64) Spread {
 	return s
 }
 
-// Known reports whether there is anything to show.
+// Known reports whether there is a value to show.
 func (s Spread) Known() bool { return s.Runs > 0 && finite(s.Mean) }
 
-// same reports whether two measures differ by no more than two standard errors of
-// their difference, which is none where one run of each is all that is known.
+// same reports whether two measures differ by no more than two standard errors of their difference.
+// The error is 0 if there is one run of each.
 func (s Spread) same(o Spread) bool {
 	return math.Abs(s.Mean-o.Mean) <= 2*math.Hypot(s.Error, o.Error)
 }

@@ -12,7 +12,7 @@ type column struct {
 	write            func(float64) string
 }
 
-// columns are the measures in the order of the table.
+// columns returns the measures in the order of the table.
 func columns() []column {
 	return []column{
 		{"Attainment", "", "requests that met both objectives, of all that arrived", func(m Measures) Spread { return m.Attainment }, percent},
@@ -33,11 +33,11 @@ func columns() []column {
 	}
 }
 
-// cell is one measure of one policy, ready to be read.
+// cell is the text of one measure of one policy.
 type cell struct {
 	Text  string // the mean
-	Range string // from the least to the greatest; "" where the runs do not differ
-	Sort  string // the mean as a plain number; "" where it is not known
+	Range string // from the least to the greatest; "" if the runs do not differ
+	Sort  string // the mean as a plain number; "" if unknown
 }
 
 func (c column) cell(m Measures) cell {
@@ -54,8 +54,8 @@ func (c column) cell(m Measures) cell {
 	return out
 }
 
-// between writes a range, without the unit that stands above it where both ends
-// have the same.
+// between writes a range. If both ends have the same unit, it leaves the unit out, which stands
+// above.
 func between(low, high string) string {
 	a, unit, _ := strings.Cut(low, space)
 	if b, same, _ := strings.Cut(high, space); unit == same {

@@ -1,18 +1,16 @@
 package report
 
-// mostPoints is how many points of a series are kept: about two screen pixels
-// for each.
+// mostPoints is how many points of a series are kept: one for about two screen pixels.
 const mostPoints = 600
 
-// perStretch is how many points may stay of one stretch: its first, least,
-// greatest and last value, and a gap.
+// perStretch is how many points one stretch may keep: its first, least, greatest and last value,
+// and a gap.
 const perStretch = 5
 
-// thin returns the indices of the points to keep, in order and at most limit of
-// them (but at least perStretch): all of them where they are no more than that.
-// Otherwise the series is cut into stretches of equal length, and each keeps its
-// first, least, greatest and last value and its first gap, which is a value that
-// is not finite.
+// thin returns the indices of the points to keep, in order: all if they are no more than limit.
+// Otherwise it cuts the series into stretches of equal length, and each keeps its first, least,
+// greatest and last value and its first gap, a value that is not finite; in all at most limit
+// points, or perStretch if that is more.
 func thin(values []float64, limit int) []int {
 	n := len(values)
 	if n <= limit {

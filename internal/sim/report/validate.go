@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Error says what in a Page cannot be shown.
+// Error says what in a Document cannot be shown.
 type Error struct {
 	Field string // as a path: scenarios["day"].policies["keda"].decisions[3].variant
 	Found string
@@ -87,7 +87,7 @@ func (p Result) validate(at string) error {
 	return inOrder(at+".decisions", p.Decisions, func(d Decision) time.Duration { return d.At })
 }
 
-// unused checks that a name is one, and that none before was the same.
+// unused checks that a name is not empty and not used before.
 func unused(names map[string]bool, at, name string) error {
 	if name == "" || names[name] {
 		return &Error{at + ".name", fmt.Sprintf("%q", name), "a name that no other has"}
@@ -96,7 +96,7 @@ func unused(names map[string]bool, at, name string) error {
 	return nil
 }
 
-// inOrder checks that times neither begin before the run nor go back.
+// inOrder checks that times are 0 or later and do not go back.
 func inOrder[T any](at string, items []T, time func(T) time.Duration) error {
 	for i := range items {
 		switch now := time(items[i]); {

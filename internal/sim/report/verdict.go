@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// verdict compares, in a sentence or two, the best policy of this project with
-// the best of the others; "" where neither was measured.
+// verdict compares, in a sentence or two, the best policy of this project with the best of the
+// others; "" if neither was measured.
 func verdict(ranked []Result, o Objectives, c Clairvoyant) string {
 	own, ownFound := best(ranked, o, true)
 	peer, peerFound := best(ranked, o, false)
@@ -41,7 +41,7 @@ func firstKnown(ownFound bool, own, peer Result) Result {
 	return peer
 }
 
-// best returns the best policy of this project, or of the others.
+// best returns the best policy of this project, or of the others; false if none has an outcome.
 func best(ranked []Result, o Objectives, own bool) (Result, bool) {
 	for _, p := range ranked {
 		if p.Own == own && o.outcome(p) != unknown {
@@ -51,7 +51,7 @@ func best(ranked []Result, o Objectives, own bool) (Result, bool) {
 	return Result{}, false
 }
 
-// result says what a policy came to.
+// result returns the clause on the result of a policy.
 func result(p Result, o Objectives) string {
 	m := p.Measures
 	verb := "misses"
@@ -62,7 +62,7 @@ func result(p Result, o Objectives) string {
 		p.Name, verb, percent(m.Attainment.Mean), percent(o.Attainment), number(m.Cost.Mean))
 }
 
-// compared says how a policy stands to one of the others.
+// compared returns the clause that compares a policy of this project with one of the others.
 func compared(own, peer Result, o Objectives) string {
 	reached := [2]bool{o.outcome(own) == meets, o.outcome(peer) == meets}
 	switch reached {

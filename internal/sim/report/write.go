@@ -12,8 +12,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Write writes a page as one HTML file. An *Error says what in it cannot be
-// shown; any other error is that of w. Equal pages give equal bytes.
+// Write writes a document as one HTML file. An *Error says what in it cannot be shown; any other
+// error is that of w. Equal documents give equal bytes.
 func Write(w io.Writer, p Document) error {
 	if err := p.validate(); err != nil {
 		return err
@@ -22,7 +22,7 @@ func Write(w io.Writer, p Document) error {
 	if err != nil {
 		return fmt.Errorf("report: reading the templates: %w", err)
 	}
-	// Into memory first: half a page is worse than none.
+	// The page goes into memory first: half a page is worse than none.
 	var b bytes.Buffer
 	if err := page.ExecuteTemplate(&b, "page.html", newView(p)); err != nil {
 		return fmt.Errorf("report: filling in the templates: %w", err)
@@ -54,7 +54,7 @@ type scenarioView struct {
 // fact is a line beside a table.
 type fact struct{ Name, Text string }
 
-// tuned is a policy with the parameters that were tuned.
+// tuned is a policy with its tuned parameters.
 type tuned struct {
 	Policy     string
 	Parameters []Parameter
@@ -92,7 +92,7 @@ func newScenarioView(s Scenario) scenarioView {
 	return v
 }
 
-// String says what is asked for: "95 % of the requests with TTFT <= 500 ms".
+// String returns the objectives as words: "95 % of the requests with TTFT within 500 ms".
 func (o Objectives) String() string {
 	var each []string
 	if o.TTFT > 0 {
@@ -107,8 +107,8 @@ func (o Objectives) String() string {
 	return percent(o.Attainment) + " of the requests with " + strings.Join(each, " and ")
 }
 
-// facts are what the clairvoyant came to, in words; nothing where it is not
-// known. Beside what was measured it is no schedule, but a lower bound.
+// facts returns the result of the clairvoyant in words, nothing if it is unknown. For a measured
+// scenario it is a lower bound and not a schedule.
 func (c Clairvoyant) facts(measured bool) []fact {
 	var facts []fact
 	if measured && c.Cost.Known() && c.Attainment.Known() {

@@ -14,7 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
-// The names of what a case is decided by.
+// The names of the engines of a case.
 const (
 	Spare        = "saturation" // spare capacity
 	Tokens       = "tokens"
@@ -23,11 +23,11 @@ const (
 	HybridTokens = "hybrid-tokens"
 )
 
-// Engines lists them.
+// Engines returns the names.
 func Engines() []string { return []string{Spare, Tokens, Queueing, Hybrid, HybridTokens} }
 
-// Case is one model with everything that befalls it. All fields are plain, so that
-// text holds them and [Reduce] makes them simpler.
+// Case is one model with its fleet, load and faults. All fields are plain, so that text holds them
+// and [Reduce] makes them simpler.
 type Case struct {
 	Engine        string
 	Length        time.Duration
@@ -42,7 +42,7 @@ type Case struct {
 	Retention                                    time.Duration // until an idle model goes to zero; 0 is never
 
 	Spread    string        // of the gateway, as plant.Spread
-	Gateway   bool          // it holds what replicas cannot take
+	Gateway   bool          // it holds requests that replicas cannot take
 	Patience  time.Duration // of clients
 	Tolerance float64       // of the scaler
 
@@ -62,8 +62,8 @@ type Variant struct {
 	Weight   float64
 }
 
-// Segment is a stretch of load: from one rate to another, or between the two and back
-// in every Period. The last one lasts.
+// Segment is a stretch of load: from one rate to another, or between the two and back in every
+// Period. The last one goes on.
 type Segment struct {
 	For      time.Duration
 	From, To float64 // requests/s
@@ -82,7 +82,7 @@ type Fault struct {
 	Step          time.Duration
 }
 
-// namespace is that of every object of a case.
+// namespace is the namespace of every object of a case.
 const namespace = "ns"
 
 // batch is the most requests that a replica computes together.
@@ -91,7 +91,7 @@ const batch = 64
 // key returns the key of a variant by its name.
 func key(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: namespace, Name: name} }
 
-// fault returns f as a plant takes it.
+// fault returns f for a plant.
 func (f Fault) fault() fault.Fault {
 	out := fault.Fault{
 		Kind: f.Kind, At: f.At, For: f.For, Replicas: f.Replicas, Share: f.Share, Wait: f.Wait, Period: f.Period, Ready: f.Ready, Step: f.Step,
@@ -118,7 +118,7 @@ func (c Case) Rate(at time.Duration) float64 {
 	return last
 }
 
-// Validate returns nil, or what makes no sense of the case.
+// Validate returns nil, or the errors of the case.
 func (c Case) Validate() error {
 	var errs []error
 	want := func(ok bool, format string, args ...any) {
@@ -158,7 +158,7 @@ func (v Variant) valid() bool {
 // valid reports whether the times and rates of s are in their ranges.
 func (s Segment) valid() bool { return s.For > 0 && s.From >= 0 && s.To >= 0 && s.Period >= 0 }
 
-// Plant returns the case as a plant runs it.
+// Plant returns the case for a plant.
 func (c Case) Plant() plant.Config {
 	p := plant.Config{
 		Model: scaling.ModelKey{Namespace: namespace, ID: "m"}, Settings: c.settings(), Load: c.Rate,
@@ -180,8 +180,8 @@ func (c Case) Plant() plant.Config {
 	return p
 }
 
-// variant returns v as a plant has it: the coefficients are those of an 8B model on
-// an L40S, faster by the speed.
+// variant returns v for a plant: the coefficients are those of an 8B model on an L40S, divided by
+// the speed.
 func (c Case) variant(v Variant) plant.Variant {
 	bounds := scaling.Bounds{Min: v.Min, Max: v.Max}
 	if v.Max == 0 {

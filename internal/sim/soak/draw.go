@@ -51,7 +51,7 @@ func variants(d dice.Dice, c *Case, size float64) {
 	}
 	slowest := slices.MinFunc(c.Variants, func(a, b Variant) int { return int(math.Copysign(1, a.Speed-b.Speed)) })
 	p := c.variant(slowest).Spec.Profile
-	c.ITL = math.Round(p.Alpha + p.Beta*batch*d.Between(0.5, 1.2)) // what the slowest meets with a fairly full batch
+	c.ITL = math.Round(p.Alpha + p.Beta*batch*d.Between(0.5, 1.2)) // the slowest meets it with a fairly full batch
 }
 
 func pace(d dice.Dice, c *Case) {
@@ -107,7 +107,7 @@ func load(d dice.Dice, c *Case, rate float64) {
 	}
 }
 
-// draw draws what goes wrong.
+// draw draws a fault.
 func draw(d dice.Dice, c Case) Fault {
 	var among []fault.Subject
 	for _, v := range c.Variants {
@@ -120,5 +120,5 @@ func draw(d dice.Dice, c Case) Fault {
 	}
 }
 
-// two rounds to two significant digits.
+// two rounds x to two significant digits.
 func two(x float64) float64 { return dice.Digits(x, 2) }

@@ -10,7 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
-// Rule names what was violated; see the package.
+// Rule is the name of a rule; see the package comment.
 type Rule string
 
 // The rules.
@@ -26,21 +26,21 @@ const (
 	Order   Rule = "order"
 )
 
-// Violation is a rule that did not hold.
+// Violation is a violation of a rule.
 type Violation struct {
 	Rule   Rule
 	At     time.Duration
-	Detail string // what was found, and what the decision said
+	Detail string // what was found, and the steps of the decision
 }
 
-// String tells it in one line and the steps of the decision.
+// String returns the violation in one line, and the steps of the decision.
 func (v Violation) String() string { return fmt.Sprintf("%s at %s: %s", v.Rule, v.At, v.Detail) }
 
-// Judge runs c and returns the first violation of each rule, in the order in which
-// they occurred. Needs are remembered in n.
+// Judge runs c and returns the first violation of each rule, in the order in which they occurred.
+// It caches needs in n.
 func Judge(c Case, n *Needs) []Violation { return judge(c, n, "") }
 
-// judge ends with the first violation of a rule, if one is named.
+// judge ends with the first violation of only, unless that is "".
 func judge(c Case, needs *Needs, only Rule) []Violation {
 	j := newJudging(c, needs)
 	plant.Run(j.plant, c.Length, func(t plant.Tick) bool {
@@ -50,17 +50,17 @@ func judge(c Case, needs *Needs, only Rule) []Violation {
 	return j.violations
 }
 
-// judging is a case under judgement.
+// judging is the state of judging a case.
 type judging struct {
 	Case
 	needs   *Needs
 	plant   plant.Config
 	best    []float64 // of a replica of each variant, requests/s
 	ticks   []moment
-	hunger  int              // ticks that requests have waited for replicas, without a break
-	lack    float64          // the most of their rate that the Ready replicas did not complete meanwhile, requests/s
-	plenty  int              // ticks in which all is known and nothing waits, without a break
-	crowd   scaling.Replicas // the most replicas within these
+	hunger  int              // ticks in which requests wait for replicas, without a break
+	lack    float64          // the most of their rate meanwhile that Ready replicas did not complete, requests/s
+	plenty  int              // ticks in which the load is known and no request waits, without a break
+	crowd   scaling.Replicas // the most replicas within these ticks
 	changes [][]change       // of the decision on each variant
 	seen    []int            // the tick at which a replica of each variant was first Ready, from 1; 0 before
 	found   map[Rule]bool
@@ -90,7 +90,7 @@ func (j *judging) see(t plant.Tick) {
 	}
 }
 
-// moment is what is kept of a tick.
+// moment is the kept part of a tick.
 type moment struct {
 	offered, capacity float64
 	wanted            scaling.Replicas
@@ -105,7 +105,7 @@ func thin(t plant.Tick) moment {
 	return m
 }
 
-// violate notes the first violation of a rule.
+// violate stores the first violation of a rule.
 func (j *judging) violate(r Rule, t plant.Tick, format string, args ...any) {
 	if j.found[r] {
 		return
@@ -114,7 +114,7 @@ func (j *judging) violate(r Rule, t plant.Tick, format string, args ...any) {
 	j.violations = append(j.violations, Violation{r, t.At, fmt.Sprintf(format, args...) + "\n" + told(t)})
 }
 
-// told is what the decision says.
+// told returns the steps of the decisions.
 func told(t plant.Tick) string {
 	var out strings.Builder
 	for _, d := range t.Verdict.Plan.Decisions {
@@ -127,10 +127,10 @@ func told(t plant.Tick) string {
 	return out.String()
 }
 
-// spans returns how many ticks a time takes.
+// spans returns how many ticks a time spans.
 func (j *judging) spans(d time.Duration) int { return int((d+j.Tick-1)/j.Tick) + 1 }
 
-// last returns the last n moments, nil where there are not so many.
+// last returns the last n moments, nil if there are fewer.
 func (j *judging) last(n int) []moment {
 	if n > len(j.ticks) {
 		return nil
@@ -138,7 +138,7 @@ func (j *judging) last(n int) []moment {
 	return j.ticks[len(j.ticks)-n:]
 }
 
-// most returns the upper bound of a variant.
+// most returns the largest number of replicas of a variant.
 func (j *judging) most(v Variant) scaling.Replicas {
 	if v.Max == 0 {
 		return 1 << 30
@@ -146,8 +146,8 @@ func (j *judging) most(v Variant) scaling.Replicas {
 	return v.Max
 }
 
-// rash: nothing shrinks on unknown. What stands is the decision, as far as it has
-// taken a node: an order that finds none may be taken back.
+// rash checks that no variant shrinks while most pods report nothing. The comparison is with the
+// last decision, without replicas that have no node: an order that finds none may be taken back.
 func (j *judging) rash(t plant.Tick) {
 	if !t.Blind {
 		return
@@ -159,8 +159,8 @@ func (j *judging) rash(t plant.Tick) {
 	}
 }
 
-// calmSince returns since when the load has been constant and no fault has begun or
-// ended, false while one is in force that comes and goes by itself.
+// calmSince returns since when the load has been constant and no fault has begun or ended, false
+// while a fault with a period is in force or the load changes.
 func (j *judging) calmSince(at time.Duration) (time.Duration, bool) {
 	since, end := time.Duration(0), time.Duration(0)
 	for i, s := range j.Load {
@@ -187,8 +187,8 @@ func (j *judging) calmSince(at time.Duration) (time.Duration, bool) {
 			since = max(since, f.End())
 		}
 		if f.Kind == fault.Rollout && f.Active(at) {
-			// Each wave takes replicas and returns those of the wave before: a fault that
-			// begins and one that ends.
+			// Each wave takes replicas and returns those of the wave before: a fault begins,
+			// another ends.
 			_, each := f.Waves()
 			since = max(since, at-(at-f.At)%each)
 		}
@@ -199,7 +199,7 @@ func (j *judging) calmSince(at time.Duration) (time.Duration, bool) {
 	return since, true
 }
 
-// decision finds that of a variant.
+// decision returns the decision on a variant, false if there is none.
 func decision(t plant.Tick, k scaling.VariantKey) (scaling.Decision, bool) {
 	for _, d := range t.Verdict.Plan.Decisions {
 		if d.Variant == k {

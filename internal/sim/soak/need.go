@@ -10,20 +10,20 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
-// Needs knows what engines leave of fleets. The zero value is ready; it may be used
-// by several goroutines.
+// Needs measures and caches the rate per replica that engines keep. The zero value is ready;
+// several goroutines may use it.
 type Needs struct {
 	mu    sync.Mutex
 	known map[string]float64
 }
 
-// leastPart is the part of what a replica completes at best that any engine has to
-// make use of: one that keeps more replicas than that is wasteful by itself.
+// leastPart is the part of a replica's best rate that any engine has to use: an engine that keeps
+// more replicas is wasteful.
 const leastPart = 0.35
 
-// PerReplica returns how many requests/s the engine of c leaves to a replica of v
-// when it has shrunk a fleet of 40 without faults, bounds or limits of pace under a
-// constant load of 12 replicas at their best, but leastPart of its best at least.
+// PerReplica returns the rate in requests/s that the engine of c gives to a replica of v after
+// shrinking a fleet of 40 without faults, bounds or limits of pace under a constant load of 12
+// replicas at their best; at least leastPart of its best.
 func (n *Needs) PerReplica(c Case, v Variant) float64 {
 	const from, loaded = 40, 12
 	alone := Case{
@@ -52,14 +52,14 @@ func (n *Needs) PerReplica(c Case, v Variant) float64 {
 	return rate
 }
 
-// offer is what a variant may have in a mix.
+// offer is what a variant can add to a mix.
 type offer struct {
 	rate, cost  float64 // of a replica
 	least, most scaling.Replicas
 }
 
-// cheapest returns the least cost of replicas that carry a rate, by trying all, and
-// false where none do.
+// cheapest returns the least cost of replicas that carry a rate, by trying all mixes, and false if
+// none carries it.
 func cheapest(offers []offer, rate float64) (float64, bool) {
 	if len(offers) == 0 {
 		return 0, rate <= 1e-9

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Reduce returns the simplest case that it finds for which fails is still true, as it
-// is of c: with fewer parts, shorter, of rounder numbers. It asks at most so many times.
+// Reduce returns the simplest case that it finds for which fails is true, as it is for c: with
+// fewer parts, shorter, with rounder numbers. It calls fails at most asks times.
 func Reduce(c Case, asks int, fails func(Case) bool) Case {
 	for again := true; again; {
 		again = false
@@ -30,11 +30,11 @@ func Reduce(c Case, asks int, fails func(Case) bool) Case {
 	return c
 }
 
-// lasting are the fields that stay: with other lengths, speeds or objectives a case
-// tells another story, such as that of an objective which no replica can meet.
+// lasting are the fields that stay: with other lengths, speeds or objectives the defect may be
+// another, such as an objective that no replica can meet.
 var lasting = []string{"Input", "Output", "TTFT", "ITL", "Speed", "Memory"}
 
-// simpler lists what is simpler than c, the largest steps first.
+// simpler returns cases that are simpler than c, the largest steps first.
 func simpler(c Case) []Case {
 	var out []Case
 	for i := range c.Faults {
@@ -98,7 +98,7 @@ func leaf(c *Case, i int) reflect.Value {
 	return found
 }
 
-// rounder lists simpler values for a field.
+// rounder returns simpler values for a field.
 func rounder(v reflect.Value) []reflect.Value {
 	if v.IsZero() {
 		return nil
@@ -132,7 +132,7 @@ func rounder(v reflect.Value) []reflect.Value {
 		if r := math.Pow(10, math.Floor(math.Log10(math.Abs(x)))); math.Round(x/r)*r != x {
 			add(math.Round(x/r) * r)
 		}
-	default: // a name or a kind: nothing is simpler, but the zero value of a way
+	default: // a name or a kind: only the zero value is simpler
 	}
 	return out
 }

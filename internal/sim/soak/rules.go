@@ -12,19 +12,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
-// How long an order counts, at the most: twice the start-up, and five minutes while
-// that is not known.
+// The longest time that an order counts: twice the start-up, and five minutes while that is
+// unknown.
 const (
 	orderStartUps = 2
 	orderUnknown  = 5 * time.Minute
-	// orderRepeated is for how long an order may wait for one that hit a bad replica.
+	// orderRepeated is how long an order may wait for one that hit a bad replica.
 	orderRepeated = 15 * time.Minute
 )
 
-// overload is how much more must arrive than replicas complete for it to matter.
+// overload is the ratio of arrivals to completions above which the model starves.
 const overload = 1.02
 
-// hungry: no model starves while a variant can grow.
+// hungry checks that the model does not starve while a variant can grow.
 func (j *judging) hungry(t plant.Tick) {
 	if t.Offered <= overload*t.Capacity || t.Waiting < 1 || !t.Known || t.Blind {
 		j.hunger, j.lack = 0, 0
@@ -53,7 +53,7 @@ func (j *judging) hungry(t plant.Tick) {
 		allowed, least, most, t.Waiting, j.Variants[able].Name, past[0].wanted, wanted)
 }
 
-// able is a variant that could grow in all of the past, -1 for none.
+// able returns the index of a variant that could grow in all of the past, -1 for none.
 func (j *judging) able(past []moment) int {
 	able := -1
 	for i := range j.Variants {
@@ -64,7 +64,7 @@ func (j *judging) able(past []moment) int {
 	return able
 }
 
-// hungerAllowed is for how long requests may wait while the fleet grows.
+// hungerAllowed returns how long requests may wait while the fleet grows.
 func (j *judging) hungerAllowed(t plant.Tick) time.Duration {
 	lead, grace, repeated, futile := time.Duration(0), time.Duration(0), time.Duration(0), 0
 	for i, v := range t.Variants {
@@ -85,7 +85,7 @@ func (j *judging) hungerAllowed(t plant.Tick) time.Duration {
 		allowed += time.Duration(math.Ceil(missing/float64(step))) * j.Tick
 	}
 	if j.Engine == Spare && t.Capacity > 0 {
-		// Full replicas do not say how many are missing: it may double round by round.
+		// Full replicas do not show how many are missing: the fleet may double round by round.
 		rounds := max(0, math.Ceil(math.Log2(t.Offered/t.Capacity)))
 		allowed += time.Duration(rounds) * (lead + 2*time.Minute + j.Tick)
 	}
@@ -98,7 +98,7 @@ const (
 	lavishFor  = 3 * time.Hour
 )
 
-// lavish: no fleet costs much more than the load needs, for long.
+// lavish checks that the fleet does not cost much more than the load needs, for long.
 func (j *judging) lavish(t plant.Tick) {
 	if t.Blind || !t.Known || t.Waiting >= 1 || j.uneven() {
 		j.plenty, j.crowd = 0, 0
@@ -127,27 +127,27 @@ func (j *judging) lavish(t plant.Tick) {
 	if !ok {
 		return
 	}
-	// One replica more of each is what rounding and a rest of caution come to.
+	// Rounding and caution may cost one more replica of each variant.
 	extra := 0.0
 	for _, v := range j.Variants {
 		extra += v.Cost
 	}
-	// A scaler takes no reduction for one that is within its tolerance.
+	// A scaler ignores a reduction within its tolerance.
 	if limit := (lavishPart*least + extra) / max(0, 1-j.Tolerance); cost > limit {
 		j.violate(Waste, t, "for %s the fleet has cost %.4g or more an hour without what is at fault, at most %.4g requests/s have arrived, and %.4g an hour carry them (limit %.4g)",
 			allowed, cost, need, least, limit)
 	}
 }
 
-// What an order may come to: so many times what the load of the last three hours
-// needs and what works the backlog off in ten minutes, and so many replicas.
+// The limit of an order: hoardTimes the need of the load of the last three hours and of working the
+// backlog off within workOff, and hoardMore replicas of each variant.
 const (
 	hoardTimes = 3
 	hoardMore  = 3
 	workOff    = 10 * time.Minute
 )
 
-// hoarding: no order is far beyond what arrives and waits.
+// hoarding checks that no order is far beyond the arrivals and the backlog.
 func (j *judging) hoarding(t plant.Tick) {
 	n := len(j.ticks)
 	if n < 2 || j.ticks[n-1].wanted <= j.ticks[n-2].wanted || !ordering(t) {
@@ -185,14 +185,14 @@ func (j *judging) hoarding(t plant.Tick) {
 	}
 }
 
-// ordering reports whether more replicas of a variant are decided on than its target has:
-// one that comes back has as many as it was created with.
+// ordering reports whether a decision on a variant is above the replicas of its target: a target
+// that comes back has as many as it was created with.
 func ordering(t plant.Tick) bool {
 	return slices.ContainsFunc(t.Variants, func(v plant.VariantTick) bool { return v.Wanted > v.Current })
 }
 
-// uneven reports whether requests are shared out so that the fleet needs more replicas
-// than its load does.
+// uneven reports whether the spread of the requests makes the fleet need more replicas than its
+// load does.
 func (j *judging) uneven() bool {
 	return j.Spread != string(plant.Even) && len(j.Variants) > 1
 }
@@ -200,18 +200,17 @@ func (j *judging) uneven() bool {
 // failing counts the replicas of v that are bad and not Ready.
 func failing(v plant.VariantTick) scaling.Replicas { return max(0, min(v.Bad, v.Current-v.Ready)) }
 
-// grows reports whether a variant would get one more replica: not one that an HPA takes
-// for no difference up to its bound, nor one of which half as many as serve fail.
+// grows reports whether a variant would get one more replica. It would not if the HPA's tolerance
+// reaches to its bound, or if replicas fail, more than one and more than half of the Ready ones.
 func (j *judging) grows(i int, v plant.VariantTick) bool {
 	if n := failing(v); n > 1 && 2*n > v.Ready {
-		return false // an image that never starts is not ordered again and again
+		return false // an engine does not order an image that never starts again and again
 	}
 	left := float64(j.most(j.Variants[i]) - v.Current)
 	return v.Grows && left > j.Tolerance*float64(v.Current)
 }
 
-// slack is how long pace may take to bring the fleet down from the most that it has
-// been.
+// slack returns how long pace may take to shrink the fleet from its largest size.
 func (j *judging) slack(t plant.Tick) time.Duration {
 	n, lead := j.crowd, time.Duration(0)
 	for _, v := range t.Variants {
@@ -224,8 +223,8 @@ func (j *judging) slack(t plant.Tick) time.Duration {
 	return j.reductionPeriod(lead) + 2*lead + time.Duration(math.Ceil(float64(n)/float64(step)))*(2*time.Minute+2*j.Tick) + j.moving(n, lead)
 }
 
-// moving is how long pace may take to move n replicas to cheaper variants, one step of
-// growth after the other.
+// moving returns how long pace may take to move n replicas to cheaper variants, one step of growth
+// after the other.
 func (j *judging) moving(n scaling.Replicas, lead time.Duration) time.Duration {
 	if j.MaxScaleUpStep == 0 || len(j.Variants) == 1 {
 		return 0
@@ -233,19 +232,19 @@ func (j *judging) moving(n scaling.Replicas, lead time.Duration) time.Duration {
 	return time.Duration(math.Ceil(float64(n)/float64(j.MaxScaleUpStep))) * (j.reductionPeriod(lead) + lead + 2*time.Minute)
 }
 
-// reductionPeriod is how long a reduction must have been wanted at most.
+// reductionPeriod returns for how long a reduction must have been wanted at most.
 func (j *judging) reductionPeriod(lead time.Duration) time.Duration {
 	return max(j.ScaleDownStabilization, time.Duration(j.ScaleDownStartUps*float64(lead)))
 }
 
-// likelyPart is the part of the Ready replicas of a variant up to which others may fail,
-// or would if they were ordered again, for it to be grown like any other: with more, a
-// fleet does not move to it.
+// likelyPart is the ratio to the Ready replicas of a variant up to which others may fail, or would
+// if they were ordered, while the fleet may still move to the variant.
 const likelyPart = 0.1
 
-// offers returns what each variant may have in a mix: within its bounds, and where it
-// could not grow all the time, or many of it fail, what was Ready of it. By spare capacity replicas are not
-// moved, and one of each stays; by tokens nothing is known of what never ran.
+// offers returns the part of each variant in a mix: within its bounds and, if it could not grow all
+// the time or many of its replicas fail, at most its Ready replicas. The engine for spare capacity
+// moves no replicas, and keeps one of each; the engine for tokens does not know variants that never
+// ran.
 func (j *judging) offers(past []moment) []offer {
 	out := make([]offer, len(j.Variants))
 	for i, v := range j.Variants {
@@ -255,7 +254,7 @@ func (j *judging) offers(past []moment) []offer {
 			grows = grows && m.variants[i].Grows && float64(failing(m.variants[i])+m.variants[i].Doomed) <= likelyPart*float64(m.variants[i].Ready)
 		}
 		o := offer{rate: j.needs.PerReplica(j.Case, v), cost: v.Cost, least: v.Min, most: min(j.most(v), 400)}
-		// What runs since a while ago was not known before.
+		// The engine does not know a variant that ran only lately.
 		unknown := (j.seen[i] == 0 || j.seen[i] > len(j.ticks)-len(past)) && (j.Engine == Tokens || j.Engine == HybridTokens)
 		if !grows || unknown || j.Engine == Spare {
 			o.most = min(o.most, ready)
@@ -275,11 +274,11 @@ type change struct {
 	by scaling.Replicas
 }
 
-// calmFor is how long nothing must have changed before turns count, beyond what pace
-// explains, and the time in which one is allowed.
+// calmFor is how long nothing must have changed before turns count, beyond what pace explains, and
+// the time in which one turn is allowed.
 const calmFor = 6 * time.Hour
 
-// restless: at constant load a fleet comes to rest.
+// restless checks that a fleet comes to rest at constant load.
 func (j *judging) restless(t plant.Tick) {
 	since, calm := j.calmSince(t.At)
 	replicas, lead := scaling.Replicas(0), time.Duration(0)
@@ -313,11 +312,10 @@ func (j *judging) restless(t plant.Tick) {
 	}
 }
 
-// soundEvery is how many ticks lie between two looks at what costs as much as a
-// decision.
+// soundEvery is the number of ticks between two checks that cost as much as a decision.
 const soundEvery = 53
 
-// sound: plans are within bounds, of numbers, and do not depend on the order of input.
+// sound checks that plans are within bounds, finite, and independent of the order of the input.
 func (j *judging) sound(t plant.Tick) {
 	for i, v := range t.Variants {
 		one := j.Variants[i]
@@ -348,7 +346,7 @@ func (j *judging) sound(t plant.Tick) {
 	}
 }
 
-// historyOf lists a history, which as a map of structs has no JSON.
+// historyOf returns a history as a list, since JSON cannot hold a map with struct keys.
 func historyOf(h scaling.History) []scaling.Past {
 	out := make([]scaling.Past, 0, len(h))
 	for _, p := range h {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// String writes c as lines of a field and its value, without those that are zero:
-// Variants[0].Cost = 10. [Parse] reads it.
+// String returns c as lines of a field and its value, without zero values: Variants[0].Cost = 10.
+// [Parse] reads it.
 func (c Case) String() string {
 	var out strings.Builder
 	leaves(reflect.ValueOf(&c).Elem(), "", func(path string, v reflect.Value) {
@@ -21,8 +21,7 @@ func (c Case) String() string {
 	return out.String()
 }
 
-// leaves calls f with every field that holds a plain value, in the order of their
-// declaration.
+// leaves calls f with every field that holds a plain value, in the order of their declaration.
 func leaves(v reflect.Value, path string, f func(path string, v reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -38,8 +37,7 @@ func leaves(v reflect.Value, path string, f func(path string, v reflect.Value)) 
 	}
 }
 
-// Parse reads what String writes. Empty lines and those that begin with # are left
-// out.
+// Parse reads the output of String. It ignores empty lines and lines that begin with #.
 func Parse(text string) (Case, error) {
 	var c Case
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -59,7 +57,7 @@ func Parse(text string) (Case, error) {
 	return c, c.Validate()
 }
 
-// set sets the field of a path.
+// set sets the field at a path.
 func set(v reflect.Value, path, value string) error {
 	for part := range strings.SplitSeq(path, ".") {
 		name, index, listed := strings.Cut(strings.TrimSuffix(part, "]"), "[")

@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
-// Case is a scenario as its file says it; see docs/user-guide/simulate.md for the fields.
+// Case is a scenario in the fields of a scenario file; see docs/user-guide/simulate.md.
 type Case struct {
 	Name           string        `yaml:"name"`
 	Description    string        `yaml:"description"`
@@ -28,11 +28,11 @@ type Case struct {
 	Drawn Drawn `yaml:"-"`
 }
 
-// Drawn is what the drawing of a case knows beside its fields.
+// Drawn holds what Draw knows of a case beside its fields.
 type Drawn struct {
 	Traffic  string        // constant, day, log and so on
-	Constant bool          // the load does not change: once settled, neither should replicas
-	Replicas float64       // that the peak needs, about
+	Constant bool          // the load does not change: once settled, replicas should not either
+	Replicas float64       // about as many as the peak needs
 	Requests int           // about
 	Window   time.Duration // in which requests arrive
 }
@@ -69,7 +69,7 @@ type Model struct {
 	Variants   []Variant     `yaml:"variants"`
 }
 
-// Patience is for how long clients wait.
+// Patience says how long clients wait.
 type Patience struct {
 	Mean      time.Duration `yaml:"mean"`
 	Deviation time.Duration `yaml:"deviation"`
@@ -77,7 +77,7 @@ type Patience struct {
 	After     time.Duration `yaml:"after"`
 }
 
-// Prefix is what prompts share.
+// Prefix says how much prompts share.
 type Prefix struct {
 	Share float64 `yaml:"share"`
 	Part  float64 `yaml:"part"`
@@ -143,7 +143,7 @@ func (c Case) Text() (string, error) {
 	return string(text), nil
 }
 
-// Scenario reads the text of the case, with the traces of a stock.
+// Scenario returns the scenario of the case, with the traces of a stock.
 func (c Case) Scenario(s Stock) (lab.Scenario, error) {
 	text, err := c.Text()
 	if err != nil {

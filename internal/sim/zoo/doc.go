@@ -1,11 +1,11 @@
-// Package zoo draws scenarios: fleets, traffic, objectives, start-ups, gateways, faults
-// and stocks of accelerators at random, so that no policy can be fitted to a list of
-// them. make lab-zoo runs policies on what it draws (test/lab).
+// Package zoo draws scenarios: fleets, traffic, objectives, start-ups, gateways, faults and stocks
+// of accelerators at random, so that no policy can be fitted to a list of them. make lab-zoo runs
+// policies on them (test/lab).
 //
-// A [Case] is a function of a seed, an index and a [Stock], which holds the profiles and
-// the traces that are there. How many are drawn is no part of it: case 17 of seed 3 is
-// the same among 20 and among 200. It is plain values in the fields of a scenario file;
-// [Case.Text] is that file, and it is what is run, by the lab and by wva simulate.
+// A [Case] is a function of a seed, an index and a [Stock], which holds the known profiles and
+// traces. It does not depend on the number of cases: case 17 of seed 3 is the same among 20 and
+// among 200. It has plain values in the fields of a scenario file; [Case.Text] is that file, and
+// the lab and wva simulate run it.
 //
 // # What is drawn
 //
@@ -27,7 +27,7 @@
 //
 // # What a replica can do
 //
-// The size and the objectives need an estimate of the rate that a replica carries:
-// [Speed], a closed form of the profile alone. It is mostly within a factor of two of
-// what the lab measures, so that fleets are larger or smaller than drawn by that.
+// The size and the objectives need an estimate of the rate that a replica carries: [Speed], a
+// closed form of the profile alone. It is mostly within a factor of two of the rate that the lab
+// measures; fleets are larger or smaller than drawn by that factor.
 package zoo

@@ -10,12 +10,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
-// MaxRequests is how many requests a case has at most, about, where a Stock says nothing
-// else. A case of constant load, which has to be watched for long, has twice as many.
+// MaxRequests is about the largest number of requests of a case, unless a Stock says otherwise. A
+// case of constant load, which runs for long, has up to twice as many.
 const MaxRequests = 100_000
 
-// attempts is how many fleets and kinds of traffic are drawn to find one that has no more
-// requests, before fewer replicas are.
+// attempts is how many fleets and loads Draw tries to keep within the requests, before it lowers
+// the number of replicas.
 const attempts = 40
 
 // Draw returns the case of a seed and an index. Equal arguments give equal cases.
@@ -41,7 +41,7 @@ func Draw(seed uint64, index int, s Stock) Case {
 	return c
 }
 
-// draft is a fleet with its traffic, without what does not change the work.
+// draft is a fleet with its traffic, without the parts that do not change the work.
 type draft struct {
 	goal
 	most    float64 // requests
@@ -50,13 +50,13 @@ type draft struct {
 	models  []served
 }
 
-// goal is what is asked of a case.
+// goal is the target of a case.
 type goal struct {
-	target     float64 // part of the requests that should meet their objectives
-	percentile bool    // ours are told of it
+	target     float64 // share of the requests that should meet their objectives
+	percentile bool    // our policies know the target
 }
 
-// drawGoal draws a target. One of four users says nothing of percentiles.
+// drawGoal draws a target. One of four users states no percentile.
 func drawGoal(d dice.Dice) goal {
 	if d.IntN(4) == 0 {
 		return goal{target: lab.DefaultTarget}
@@ -64,8 +64,8 @@ func drawGoal(d dice.Dice) goal {
 	return goal{dice.Pick(d, lab.DefaultTarget, lab.DefaultTarget, lab.DefaultTarget, 0.9, 0.99), true}
 }
 
-// draft draws traffic of a kind and a fleet for it, and as long a window as a bounded
-// number of requests allows.
+// draft draws traffic of a kind and a fleet for it, over a window as long as the limit of requests
+// allows.
 func (s Stock) draft(d dice.Dice, kind string, size float64, g goal) draft {
 	form := s.form(d, kind)
 	out := draft{goal: g, most: cmp.Or(float64(s.Requests), MaxRequests), size: size, models: s.fleet(d, form.lengths, g.target)}
@@ -75,7 +75,7 @@ func (s Stock) draft(d dice.Dice, kind string, size float64, g goal) draft {
 	}
 	window := form.window(d.Span(least, 24*time.Hour, 10*time.Minute), least)
 	out.traffic = form.over(window)
-	for range 3 { // another window has another peak
+	for range 3 { // the peak depends on the window
 		if over := out.over(); over > 1 {
 			window = form.window(time.Duration(float64(window)/over).Truncate(10*time.Minute), least)
 			out.traffic = form.over(window)
@@ -84,7 +84,7 @@ func (s Stock) draft(d dice.Dice, kind string, size float64, g goal) draft {
 	return out
 }
 
-// fleet draws one model or two with 1 to 4 variants together.
+// fleet draws one model or two, with 1 to 4 variants together.
 func (s Stock) fleet(d dice.Dice, l Lengths, target float64) []served {
 	variants := dice.Pick(d, 1, 1, 1, 2, 2, 3, 4)
 	if variants == 1 || d.IntN(4) > 0 {
@@ -93,8 +93,8 @@ func (s Stock) fleet(d dice.Dice, l Lengths, target float64) []served {
 	return []served{s.served(d, l, 2, variants-variants/2, target), s.served(d, l, dice.Pick(d, 1.0, 2), variants/2, target)}
 }
 
-// peak returns the requests/s of the busiest ten minutes that need as many replicas of
-// the first variants as the draft has.
+// peak returns the rate of the busiest ten minutes, requests/s, for which the first variants need
+// as many replicas as the draft has.
 func (f draft) peak() float64 {
 	shares, need := 0.0, 0.0
 	for _, m := range f.models {
@@ -104,12 +104,12 @@ func (f draft) peak() float64 {
 	return f.size * shares / need
 }
 
-// requests returns how many requests there are, about.
+// requests returns about the number of requests.
 func (f draft) requests() float64 {
 	return f.peak() * f.traffic.mean / f.traffic.peak * f.traffic.window.Seconds()
 }
 
-// over returns how many times too many requests there are.
+// over returns the number of requests over its limit.
 func (f draft) over() float64 {
 	if f.traffic.kind == constant {
 		return f.requests() / (2 * f.most)
@@ -117,8 +117,8 @@ func (f draft) over() float64 {
 	return f.requests() / f.most
 }
 
-// rank orders drafts, the best first: a draft whose part that is judged has less than a
-// third of the mean load is worse than one with too many requests.
+// rank orders drafts, the best first: a draft whose judged part has less than a third of the mean
+// load is worse than one with too many requests.
 func (f draft) rank() float64 {
 	const third, worse = 1. / 3, 1e6
 	if f.traffic.judged < third {
@@ -127,7 +127,7 @@ func (f draft) rank() float64 {
 	return f.over()
 }
 
-// need returns the replicas of the first variant of a model that the peak needs.
+// need returns the replicas of the first variant that the peak of a model needs.
 func (f draft) need(m served) float64 {
 	shares := 0.0
 	for _, o := range f.models {

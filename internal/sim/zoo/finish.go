@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
 
-// finish draws all that is left.
+// finish draws the rest of the case.
 func (f draft) finish(d dice.Dice) Case {
 	c := Case{
 		Attainment: f.target, ScrapeInterval: dice.Pick(d, 15*time.Second, 15*time.Second, 15*time.Second, 30*time.Second, time.Minute),
@@ -36,14 +36,14 @@ func (f draft) finish(d dice.Dice) Case {
 	return c
 }
 
-// model draws what a model has beside its objectives.
+// model draws the settings of a model beside its objectives.
 func (f draft) model(d dice.Dice, m served, i int) Model {
 	out := Model{
 		ID: fmt.Sprintf("m%d", i+1), Share: m.share, TTFT: milliseconds(m.ttft), ITL: milliseconds(m.itl), Percentile: f.percentile,
 		Hold: dice.Pick(d, 10*time.Minute, 10*time.Minute, 2*time.Minute, 0), Routing: f.routing(d, m),
 	}
 	if d.IntN(3) > 0 {
-		const times = 30 // the objective, as in the lab
+		const times = 30 // the TTFT objective, as in the lab
 		mean := max(10*time.Second, times*out.TTFT)
 		out.Patience = &Patience{Mean: mean, Deviation: mean, Retry: dice.Pick(d, 0, 0.5), After: 30 * time.Second}
 	}
@@ -56,13 +56,13 @@ func (f draft) model(d dice.Dice, m served, i int) Model {
 	if out.Routing == sim.Weighted.String() {
 		for j := range out.Variants {
 			out.Variants[j].Weight = dice.Digits(d.Between(0.5, 2), 2)
-			out.Variants[j].Min = max(1, out.Variants[j].Min) // its part of the requests comes
+			out.Variants[j].Min = max(1, out.Variants[j].Min) // it gets requests without a replica, too
 		}
 	}
 	return out
 }
 
-// routing draws what the gateway does: half of them look at KV caches.
+// routing draws the routing of the gateway: half of the gateways look at KV caches.
 func (f draft) routing(d dice.Dice, m served) string {
 	all := []sim.Routing{sim.KVAware, sim.KVAware, sim.KVAware, sim.LeastLoaded, sim.LeastLoaded, sim.RoundRobin}
 	if len(m.variants) > 1 {
@@ -89,8 +89,7 @@ func (f draft) variant(d dice.Dice, m served, r Replica, name string, first bool
 	return v
 }
 
-// nodes draws nodes with eight of each accelerator, as many as the peak needs, more or
-// less.
+// nodes draws nodes with eight accelerators each, for about what the peak needs of each type.
 func (f draft) nodes(d dice.Dice, c Case) []Nodes {
 	const size = 8
 	need, least := map[string]float64{}, map[string]scaling.Accelerators{}
@@ -116,7 +115,7 @@ func (f draft) nodes(d dice.Dice, c Case) []Nodes {
 	return out
 }
 
-// fault draws what goes wrong. What leaves a model without replicas is over again.
+// fault draws a fault. It gives an end to an endless fault on all replicas.
 func (f draft) fault(d dice.Dice, c Case) Fault {
 	var among []fault.Subject
 	for i, m := range c.Models {

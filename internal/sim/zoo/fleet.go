@@ -13,10 +13,10 @@ import (
 type served struct {
 	share     float64
 	ttft, itl float64   // ms, 0 for none
-	speed     float64   // requests/s of a replica of the first variant, about
+	speed     float64   // requests/s of a replica of the first variant, estimated
 	variants  []Replica // the first carries the load
 	lengths   Lengths
-	z         float64 // standard deviations of a normal distribution within which the asked part is
+	z         float64 // standard deviations of a normal distribution that cover the target
 }
 
 // served draws a model with so many variants.
@@ -35,8 +35,8 @@ func (s Stock) served(d dice.Dice, l Lengths, share float64, variants int, targe
 	return m
 }
 
-// replica draws a replica that holds all but the longest requests, with all of its KV
-// cache or a part of it, and a batch of some size.
+// replica draws a replica that holds all but the longest requests, with all of its KV cache or a
+// part of it, and a batch size.
 func (s Stock) replica(d dice.Dice, l Lengths, alike func(Replica) bool) Replica {
 	room := 2 * l.Longest
 	all := slices.DeleteFunc(slices.Clone(s.Replicas), func(r Replica) bool { return !alike(r) || float64(r.Profile.KVCacheTokens) < room })
@@ -48,7 +48,7 @@ func (s Stock) replica(d dice.Dice, l Lengths, alike func(Replica) bool) Replica
 	p.MaxBatchSize = dice.Pick(d, 256, 256, 256, 128, 64)
 	p.MaxBatchedTokens = dice.Pick(d, 2048, 2048, 2048, 8192)
 	kv := float64(p.KVCacheTokens) * dice.Pick(d, 1, 1, 1, 0.5, 0.25)
-	if d.IntN(3) == 0 { // it is full before the batch is
+	if d.IntN(3) == 0 { // the KV cache is full before the batch is
 		kv = min(kv, d.Between(8, 0.8*float64(p.MaxBatchSize))*held(l)/full)
 	}
 	kv = min(float64(p.KVCacheTokens), max(kv, room))
@@ -58,8 +58,8 @@ func (s Stock) replica(d dice.Dice, l Lengths, alike func(Replica) bool) Replica
 	return r
 }
 
-// ask draws objectives that the first variant can meet, more or less strict ones. In two
-// of three models the others can meet them, too, with next to no load.
+// ask draws objectives that the first variant can meet, strict or loose. In two of three models the
+// other variants can meet them with next to no load, too.
 func (m *served) ask(d dice.Dice) {
 	first, l := m.variants[0].Profile, m.lengths
 	m.itl = At(first, l, d.Between(0.3, 0.95)*Speed(first, l, math.Inf(1), 0), m.z).ITL

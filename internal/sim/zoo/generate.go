@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// draw draws a generator of a kind: what it is over a window, with rates so many times
-// as high. Rates are 1 where the kind is at its highest.
+// draw draws a generator of a kind: a function of a window and of a factor of its rates. With
+// factor 1 the highest rate is 1.
 func draw(d dice.Dice, kind string) func(window time.Duration, times float64) workload.Profile {
 	low := d.Between(0.05, 0.7)
 	switch kind {
@@ -46,7 +46,7 @@ func draw(d dice.Dice, kind string) func(window time.Duration, times float64) wo
 	})
 }
 
-// levels draws a sequence of levels, each for as long.
+// levels draws a sequence of n levels of equal length.
 func levels(d dice.Dice, n int, segment func(level float64, length time.Duration, cv, next float64) workload.Segment) func(time.Duration, float64) workload.Profile {
 	cv := dice.Digits(d.Around(1.5, 8), 2)
 	all := make([]float64, n+1)
@@ -82,10 +82,10 @@ func made(all ...workload.Segment) workload.Profile {
 	return p
 }
 
-// rate rounds a rate, above 0.
+// rate rounds a rate and keeps it above 0.
 func rate(x float64) float64 { return math.Max(1e-6, dice.Digits(x, 4)) }
 
-// fraction returns a part of a window in whole seconds.
+// fraction returns the part of of a window in whole seconds.
 func fraction(w time.Duration, of float64) time.Duration {
 	return time.Duration(w.Seconds()*of) * time.Second
 }

@@ -13,24 +13,24 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// Stock is what cases are drawn from.
+// Stock holds the replicas and traces that cases are drawn from.
 type Stock struct {
 	Replicas []Replica // one or more
 	Traces   []lab.Record
-	// Requests is how many a case has at most, about; 0 is MaxRequests.
+	// Requests is about the largest number of requests of a case; 0 means MaxRequests.
 	Requests int
 }
 
-// Replica is one way to serve a model that was measured.
+// Replica is one measured way to serve a model.
 type Replica struct {
-	Profile serving.Profile // its Name is that of the model, the accelerators and the engine
+	Profile serving.Profile // named after the model, the accelerators and the engine
 	Model   string          // that it serves
 	GPUs    scaling.Accelerators
 	Cost    float64 // per hour
 }
 
-// family is a model without its owner, its quantization and its kind: what another
-// variant may serve as well.
+// family returns the name of the model without owner, quantization and kind: variants of one family
+// may serve the same model.
 func (r Replica) family() string {
 	name := strings.ToLower(r.Model[strings.LastIndex(r.Model, "/")+1:])
 	for _, cut := range []string{"-fp8", "-quantized", "-instruct", "-hf"} {
@@ -48,7 +48,7 @@ func (s Stock) open(name string) (lab.Record, error) {
 	return s.Traces[i], nil
 }
 
-// lengthsOf measures the lengths of a log.
+// lengthsOf returns the lengths of the requests of a log.
 func lengthsOf(requests []workload.Request) Lengths {
 	const sample = 5000
 	every := len(requests)/sample + 1
@@ -65,7 +65,7 @@ func lengthsOf(requests []workload.Request) Lengths {
 	return l
 }
 
-// chat returns the lengths of generated requests, as workload.ChatLengths has them.
+// chat returns the lengths of generated requests, by workload.ChatLengths.
 func chat(input, output float64) Lengths {
 	l, err := workload.ChatLengths(input, output)
 	if err != nil {
@@ -83,7 +83,7 @@ func chat(input, output float64) Lengths {
 	}
 }
 
-// with returns the lengths of two workloads side by side, alike in rate.
+// with returns the lengths of two workloads side by side, with equal rates.
 func (l Lengths) with(o Lengths) Lengths {
 	return Lengths{
 		Input: (l.Input + o.Input) / 2, Output: (l.Output + o.Output) / 2, LongInput: max(l.LongInput, o.LongInput),
@@ -96,8 +96,8 @@ func quantile(values []float64, q float64) float64 {
 	return values[min(len(values)-1, int(q*float64(len(values))))]
 }
 
-// rates returns the mean requests/s of a stretch of a record in bins of ten minutes, or
-// of less where the stretch is shorter.
+// rates returns the mean rate of a stretch of a record, requests/s, in bins of ten minutes, or one
+// bin if the stretch is shorter.
 func rates(r lab.Record, from, length time.Duration) []float64 {
 	bin := min(10*time.Minute, length)
 	bins := make([]float64, (length+bin-1)/bin)

@@ -23,7 +23,7 @@ const (
 	bursts   = "bursts"
 )
 
-// kind draws the kind of traffic: half of it is recorded.
+// kind draws the kind of traffic. Half of it has records.
 func (s Stock) kind(d dice.Dice) string {
 	kinds := []string{constant, constant, day, day, steps, ramps, flash, onOff, bursts, bursts}
 	if len(s.logs()) > 0 {
@@ -46,19 +46,18 @@ type form struct {
 type traffic struct {
 	kind       string
 	window     time.Duration
-	peak, mean float64 // requests/s of the busiest ten minutes, and of all
-	judged     float64 // requests/s of the part that policies are judged on, over mean
+	peak, mean float64 // requests/s of the busiest ten minutes, and of the window
+	judged     float64 // mean rate of the judged part, over mean
 	parts      func(times float64) []Part
 }
 
 // part is one of the workloads of a form.
 type part interface {
-	// over returns the requests/s in bins of ten minutes over a window, with the part
-	// scaled as it likes.
+	// over returns the part's rates over a window in bins of ten minutes, in any scale.
 	over(window time.Duration) []float64
-	// text returns the part, with so many times those rates.
+	// text returns the part with those rates times a factor.
 	text(window time.Duration, times float64) Part
-	// most returns the longest window that it has something to say about.
+	// most returns the longest window that the part can fill.
 	most() time.Duration
 }
 
@@ -88,8 +87,8 @@ func (s Stock) form(d dice.Dice, kind string) form {
 	return form{kind, l, []part{generated{draw(d, kind), l}}}
 }
 
-// logs returns the logs, those of half an hour or more three times: they are drawn so
-// much more often.
+// logs returns the logs, those longer than half an hour three times, so that they are drawn more
+// often.
 func (s Stock) logs() []lab.Record {
 	var out []lab.Record
 	for _, r := range s.Traces {
@@ -113,11 +112,10 @@ func someLengths(d dice.Dice) Lengths {
 	return chat(dice.Digits(d.Around(80, 3000), 2), dice.Digits(d.Around(40, 1500), 2))
 }
 
-// window returns the window that is nearest to one that is asked for, and no shorter than
-// least unless no part has as much to say.
+// window returns the window that is nearest to asked, at least least unless a part is shorter.
 func (f form) window(asked, least time.Duration) time.Duration {
 	if f.kind == constant {
-		return 12 * time.Hour // six to settle, six to be watched
+		return 12 * time.Hour // six to settle, six to judge
 	}
 	asked = max(asked, least)
 	for _, p := range f.parts {
@@ -126,7 +124,7 @@ func (f form) window(asked, least time.Duration) time.Duration {
 	return asked
 }
 
-// over returns the form over a window. Parts have the same mean rate.
+// over returns the traffic of the form over a window. Parts have the same mean rate.
 func (f form) over(window time.Duration) traffic {
 	t := traffic{kind: f.kind, window: window}
 	var sum, scale []float64
@@ -180,7 +178,7 @@ func (s stretch) text(window time.Duration, times float64) Part {
 	return Part{File: s.Name, From: s.from, For: window, Times: times, InputTokens: s.lengths.Input, OutputTokens: s.lengths.Output}
 }
 
-// most is three times the record, which begins again where it ends, or two hours.
+// most returns three times the length of the record, which repeats, or two hours.
 func (s stretch) most() time.Duration { return max(3*s.Span(), 2*time.Hour) }
 
 // generated is a part of a generator.
