@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// describe returns the exported API of the package in dir: constants, variables,
-// functions, then types with their exported fields and methods, each kind sorted by
-// name. Comments, bodies and tests are left out; unexported fields are only hinted at,
-// for with them a struct cannot be written without the names of its fields.
+// describe returns the exported API of the package in dir: constants, variables, functions, then
+// types with their exported fields and methods, each kind sorted by name. It leaves out comments,
+// bodies and tests. It only hints at unexported fields, since a struct with them cannot be written
+// without field names.
 func describe(dir string) ([]byte, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -34,7 +34,7 @@ func describe(dir string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Without comments: they are not part of what others build on.
+		// Without comments: other code does not depend on them.
 		file, err := parser.ParseFile(fset, name, source, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
@@ -87,8 +87,7 @@ func (p *apiPrinter) funcs(funcs []*doc.Func) {
 	}
 }
 
-// decl prints one declaration as gofmt would, without the empty lines that comments
-// leave behind.
+// decl prints one declaration as gofmt would, without the empty lines in the place of comments.
 func (p *apiPrinter) decl(node ast.Node) {
 	var spaced, dense bytes.Buffer
 	err := printer.Fprint(&spaced, p.fset, node)

@@ -1,13 +1,13 @@
-// Command apitext writes the exported API of packages as text, so that a change of it
-// is a change of a file that a reviewer reads.
+// Command apitext writes the exported API of packages as text, so that a change of it is a change
+// of a file that a reviewer reads.
 //
 // Usage:
 //
 //	go run ./hack/apitext [-o DIR] PKG...
 //
-// Each PKG is the folder of a package, relative to where the command is called. Its API
-// is written to DIR/PKG/api.txt, and to PKG/api.txt without -o. A folder without a
-// package, or with one that cannot be parsed, is an error.
+// Each PKG is the folder of a package, relative to the working directory. Its API is written to
+// DIR/PKG/api.txt, and to PKG/api.txt without -o. A folder without a package, or with one that
+// cannot be parsed, is an error.
 package main
 
 import (

@@ -1,12 +1,12 @@
-// Command fuzz runs every fuzz test of this module for a time, one after another, and
-// says how many inputs a second each tried.
+// Command fuzz runs every fuzz test of this module for a time, one after another, and says how many
+// inputs a second each tried.
 //
 // Usage:
 //
 //	go run ./hack/fuzz [-time 30s] [-least 100] [-run REGEXP]
 //
-// It fails where a test finds something, after all have run, and where a test tries fewer
-// inputs a second than -least: what it reads, or its oracle, is too slow to find anything.
+// It fails, after all have run, where a test finds something, and where a test tries fewer inputs a
+// second than -least: such a test or its oracle is too slow to find anything.
 package main
 
 import (

@@ -20,8 +20,8 @@ func (t target) String() string { return t.folder + ":" + t.name }
 
 var declared = regexp.MustCompile(`(?m)^func (Fuzz[A-Za-z0-9_]*)\(`)
 
-// find returns the fuzz tests of the module in a folder, sorted. Those of modules within
-// it are not its own.
+// find returns the fuzz tests of the module in a folder, sorted, without those of modules within
+// it.
 func find(module fs.FS) ([]target, error) {
 	var out []target
 	err := fs.WalkDir(module, ".", func(file string, d fs.DirEntry, err error) error {
@@ -56,10 +56,10 @@ func find(module fs.FS) ([]target, error) {
 	return out, nil
 }
 
-// progress is what the go command says every few seconds, and at the end.
+// progress matches a line that the go command prints every few seconds, and at the end.
 var progress = regexp.MustCompile(`(?m)^fuzz: elapsed: (\S+), execs: (\d+) `)
 
-// rateOf returns the inputs a second that the output of a fuzz test says last.
+// rateOf returns the inputs a second by the last such line of a fuzz test's output.
 func rateOf(said string) (float64, error) {
 	all := progress.FindAllStringSubmatch(said, -1)
 	if len(all) == 0 {

@@ -19,8 +19,8 @@ type build struct {
 	ldflags string
 }
 
-// run builds, and tells p what go says and which packages there are. The error
-// is that of "go build".
+// run builds, and passes the output of go and the list of packages to p. The error is that of "go
+// build".
 func (b build) run(ctx context.Context, p *progress) error {
 	command := b.command(ctx, "build", "-v", "-ldflags", b.ldflags, "-o", b.target, b.pkg)
 	command.Stdout = os.Stdout
@@ -34,7 +34,7 @@ func (b build) run(ctx context.Context, p *progress) error {
 	counting, stop := context.WithCancel(ctx)
 	var helpers sync.WaitGroup
 	helpers.Go(func() {
-		// Without a count there is still progress to show, and go build tells what is wrong.
+		// Without a count there is still progress to show, and go build reports the error.
 		if list, err := b.command(counting, "list", "-deps", b.pkg).Output(); err == nil {
 			p.plan(strings.Fields(string(list)))
 		}
@@ -84,8 +84,8 @@ func (b build) stat() os.FileInfo {
 	return stat
 }
 
-// same reports whether go left the target alone. Its time does not tell: go sets
-// that of a target that is up to date.
+// same reports whether go left the target alone. The time of the file does not show it, since go
+// updates the time of a target that is up to date.
 func same(before, after os.FileInfo) bool {
 	return before != nil && after != nil && os.SameFile(before, after) && before.Size() == after.Size()
 }

@@ -1,16 +1,15 @@
-// Command gobuild is "go build" for long builds: it says what it is doing, how far
-// it is and what it built. A first build of a Kubernetes control plane takes some
-// minutes, during which "go build" says nothing.
+// Command gobuild is "go build" for long builds: it says what it is doing, how far it is and what
+// it built. A first build of a Kubernetes control plane takes some minutes, in which "go build"
+// prints nothing.
 //
 // Usage:
 //
 //	go run ./hack/gobuild [-C dir] [-ldflags flags] -o OUT PKG
 //
-// Package paths are relative to the folder of -C, OUT is relative to the folder
-// that the command is called in. In a terminal one line is refreshed, elsewhere a
-// line is printed every 15 seconds. Messages of the compiler are passed on, and
-// the exit code is that of "go build". Unless CGO_ENABLED is set, the build does
-// without a C compiler.
+// Package paths are relative to the folder of -C, OUT is relative to the working directory. In a
+// terminal one line is refreshed, elsewhere a line is printed every 15 seconds. Messages of the
+// compiler are passed on, and the exit code is that of "go build". Unless CGO_ENABLED is set, the
+// build needs no C compiler.
 package main
 
 import (

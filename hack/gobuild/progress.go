@@ -14,7 +14,7 @@ const (
 	plainEvery    = 15 * time.Second
 	// lineWidth keeps the refreshed line within a narrow terminal.
 	lineWidth = 79
-	// firstPhase is all that go says nothing about.
+	// firstPhase is the work about which go prints nothing.
 	firstPhase = "looking for what is built already, and linking"
 )
 
@@ -27,11 +27,11 @@ const (
 	built
 )
 
-// progress turns the messages of "go build -v" into a line for a person. It may
-// be used by several goroutines.
+// progress turns the messages of "go build -v" into a line for a person. It is safe for concurrent
+// use.
 type progress struct {
 	out      io.Writer
-	name     string // of what is built
+	name     string // of the program
 	begin    time.Time
 	terminal bool
 
@@ -40,7 +40,7 @@ type progress struct {
 	compiled int    // packages that were not in the cache
 	fetched  int    // modules downloaded
 	phase    string // what go does now
-	current  string // the package or module that it does it to
+	current  string // the package or module in that phase
 	last     string // the package that is compiled last, "" until known
 }
 
@@ -51,7 +51,7 @@ func newProgress(out *os.File, name string, begin time.Time) *progress {
 	return &progress{out: out, name: name, begin: begin, terminal: terminal, phase: firstPhase}
 }
 
-// every is how often show is to be called.
+// every returns the interval in which show is to be called.
 func (p *progress) every() time.Duration {
 	if p.terminal {
 		return terminalEvery
@@ -59,8 +59,7 @@ func (p *progress) every() time.Duration {
 	return plainEvery
 }
 
-// plan tells the packages that the build consists of, in the order of their
-// dependencies.
+// plan takes the packages of the build, in the order of their dependencies.
 func (p *progress) plan(packages []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,8 +69,8 @@ func (p *progress) plan(packages []string) {
 	}
 }
 
-// line takes one line that go wrote: a module it downloads, a package it
-// compiles, or a message, which is passed on.
+// line takes one line of go's output: a module that it downloads, a package that it compiles, or a
+// message, which line passes on.
 func (p *progress) line(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +88,7 @@ func (p *progress) line(line string) {
 	}
 }
 
-// show writes what is going on at now.
+// show writes the progress at now.
 func (p *progress) show(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +125,7 @@ func (p *progress) finish(end outcome, now time.Time) {
 	defer p.mu.Unlock()
 	p.clear()
 	switch end {
-	case failed: // go has said why
+	case failed: // go has printed the reason
 	case unchanged:
 		fmt.Fprintln(p.out, p.name, "is up to date")
 	case built:

@@ -13,23 +13,23 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// unpinnedFile lists what is not pinned: a reference, and why, on each line.
+// unpinnedFile lists the references that need no pin, each on a line with the reason.
 const unpinnedFile = "hack/pins/unpinned.txt"
 
 var (
 	commit = regexp.MustCompile(`@[0-9a-f]{40}$`)
 	digest = regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
-	// from is an instruction of a Dockerfile that begins with an image, and copyFrom one
-	// that copies from an image.
+	// from matches an instruction of a Dockerfile that begins with an image, copyFrom one that
+	// copies from an image.
 	from     = regexp.MustCompile(`(?i)^\s*FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?`)
 	copyFrom = regexp.MustCompile(`(?i)^\s*COPY\s+(?:--\S+\s+)*--from=(\S+)`)
 )
 
-// reference is something that is fetched, and where that is said.
+// reference is something that is fetched, and the file that names it.
 type reference struct{ name, file string }
 
-// check returns what is fetched from a checkout without being pinned or listed, and what
-// is listed in vain, sorted.
+// check returns references of a checkout that are neither pinned nor listed, and listed ones that
+// are not used, sorted.
 func check(checkout fs.FS) ([]string, error) {
 	listed, err := readUnpinned(checkout)
 	if err != nil {
@@ -59,7 +59,7 @@ func check(checkout fs.FS) ([]string, error) {
 	return slices.Compact(faults), nil
 }
 
-// readUnpinned returns the references that need not be pinned.
+// readUnpinned returns the references that need no pin.
 func readUnpinned(checkout fs.FS) (map[string]bool, error) {
 	text, err := fs.ReadFile(checkout, unpinnedFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -120,8 +120,7 @@ func isDockerfile(base string) bool {
 	return base == "Dockerfile" || base == "Containerfile" || strings.HasPrefix(base, "Dockerfile.") || strings.HasSuffix(base, ".Dockerfile")
 }
 
-// ofWorkflow returns the actions, reusable workflows and images of a workflow, wherever
-// they stand in it.
+// ofWorkflow returns the actions, reusable workflows and images of a workflow, at any place in it.
 func ofWorkflow(checkout fs.FS, file string) ([]reference, error) {
 	text, err := fs.ReadFile(checkout, file)
 	if err != nil {
@@ -133,7 +132,7 @@ func ofWorkflow(checkout fs.FS, file string) ([]reference, error) {
 	}
 	var out []reference
 	add := func(name string) {
-		// What begins with ./ is of this commit.
+		// A name that begins with ./ is of this commit.
 		if !strings.HasPrefix(name, "./") {
 			out = append(out, reference{strings.TrimPrefix(name, "docker://"), file})
 		}

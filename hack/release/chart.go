@@ -11,8 +11,8 @@ import (
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 )
 
-// readChart reads the chart and gives it the version of the release, which is the
-// tag of the image that it pulls.
+// readChart reads the chart and sets its version to that of the release, which is also the tag of
+// the image that it pulls.
 func (s source) readChart() (*v2.Chart, error) {
 	folder := filepath.Join(s.root, "charts", "workload-variant-autoscaler")
 	c, err := loader.LoadDir(folder)
@@ -32,7 +32,7 @@ func (s source) readChart() (*v2.Chart, error) {
 	return c, nil
 }
 
-// imageOfChart returns the image that a chart pulls unless a value says otherwise.
+// imageOfChart returns the image that a chart pulls by default.
 func imageOfChart(c *v2.Chart) (string, error) {
 	values, err := common.Values(c.Values).Table("controller.image")
 	if err != nil {

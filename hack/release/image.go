@@ -20,11 +20,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// mostImage is how large an image archive may be, in bytes, for each platform: 60 MB
-// for the two of a release.
+// mostImage limits the size of an image archive, in bytes for each platform: 60 MB for the two of a
+// release.
 const mostImage = 30_000_000
 
-// user is who the manager runs as: an account without a name, and not root.
+// user is the user that runs the manager: an account without a name, and not root.
 const user = "65532:65532"
 
 // annotations of the OCI image specification (annotations.md).
@@ -36,12 +36,12 @@ const (
 	annotationLicenses = "org.opencontainers.image.licenses"
 )
 
-// inImage are the programs of the image, in the order of its layer. The first is
-// what it runs; wva is there for kubectl exec and for jobs.
+// inImage are the programs of the image, in the order of its layer. The first is its entrypoint;
+// wva is for kubectl exec and for jobs.
 var inImage = [...]string{"manager", "wva"}
 
-// image builds the programs for the platforms and writes one image for all of them,
-// as an archive of an OCI layout, called name.
+// image builds the programs for the platforms and writes one image for all of them, as an archive
+// of an OCI layout. called is the name of the image.
 func (s source) image(ctx context.Context, archive, called string, platforms []platform) error {
 	reference, err := name.NewTag(called)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s source) image(ctx context.Context, archive, called string, platforms []p
 	return nil
 }
 
-// index returns one image per platform, in their order.
+// index returns an index with one image per platform, in their order.
 func (s source) index(platforms []platform, programs map[platform][]member) (v1.ImageIndex, error) {
 	annotations := map[string]string{
 		annotationTitle: "Workload Variant Autoscaler", annotationVersion: s.version, annotationRevision: s.commit, annotationLicenses: "Apache-2.0",
@@ -110,7 +110,7 @@ func (s source) index(platforms []platform, programs map[platform][]member) (v1.
 	return annotated, nil
 }
 
-// imageOf returns the image of programs: nothing but themselves.
+// imageOf returns an image with the programs and nothing else.
 func (s source) imageOf(programs []member, p platform, annotations map[string]string) (v1.Image, error) {
 	var files bytes.Buffer
 	if err := tarOf(&files, programs, s.at); err != nil {
@@ -142,7 +142,7 @@ func (s source) imageOf(programs []member, p platform, annotations map[string]st
 	return annotated, nil
 }
 
-// push pushes the one image of an archive.
+// push pushes the only image of an archive.
 func push(ctx context.Context, archive, called string, plain bool) error {
 	var options []name.Option
 	if plain {
@@ -172,8 +172,7 @@ func push(ctx context.Context, archive, called string, plain bool) error {
 	return nil
 }
 
-// unpackImage writes the files of the one image of an archive, as it is for a
-// platform, into a folder.
+// unpackImage writes the files of the only image of an archive, for one platform, into a folder.
 func unpackImage(archive, folder string, p platform) error {
 	work, err := os.MkdirTemp("", "image")
 	if err != nil {
@@ -199,8 +198,8 @@ func unpackImage(archive, folder string, p platform) error {
 	return nil
 }
 
-// openImage unpacks an archive into a folder and reads its one image, from there as
-// long as that is used.
+// openImage unpacks an archive into a folder and returns its only image. The image reads the folder
+// as long as it is used.
 func openImage(archive, folder string) (v1.ImageIndex, error) {
 	if err := readTar(archive, folder); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// downloads is where the archives of a release are found.
+// downloads is the URL of the archives of releases.
 const downloads = "https://github.com/llm-d-incubation/workload-variant-autoscaler/releases/download/"
 
 // krew writes the manifest of the kubectl plugin (krew.googlecontainertools.github.com/v1alpha2).

@@ -10,13 +10,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// window is how far back, in bytes, a layer is compressed against itself: farther than
-// a program is long, because the programs of an image are mostly the same code. It is
-// the most that decoders take by default (RFC 8878, and zstd's --long=27).
+// window is the distance in bytes over which a layer is compressed against itself. It is longer
+// than a program, because the programs of an image are mostly the same code. It is the most that
+// decoders accept by default (RFC 8878, and zstd's --long=27).
 const window = 1 << 27
 
-// layer is the files of an image, in Zstandard, which container runtimes read since
-// containerd 1.5 and CRI-O 1.20: half of what gzip makes of it.
+// layer is the files of an image, in Zstandard, which container runtimes support since containerd
+// 1.5 and CRI-O 1.20. It is half as large as with gzip.
 type layer struct{ files, packed []byte }
 
 var _ v1.Layer = layer{}

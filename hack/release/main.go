@@ -145,7 +145,7 @@ func newVerifyCommand() *cobra.Command {
 	return c
 }
 
-// must reports an error that only a mistake in this program causes.
+// must panics on an error, which only a mistake in this program causes.
 func must(err error) {
 	if err != nil {
 		panic(err)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// What the provenance is, in the terms of SLSA (https://slsa.dev/spec/v1.0/provenance)
-// and in-toto (https://in-toto.io/Statement/v1).
+// Constants of the provenance, by SLSA (https://slsa.dev/spec/v1.0/provenance) and in-toto
+// (https://in-toto.io/Statement/v1).
 const (
 	statementType   = "https://in-toto.io/Statement/v1"
 	provenanceType  = "https://slsa.dev/provenance/v1"
@@ -23,7 +23,7 @@ const (
 	releaseWorkflow = ".github/workflows/release.yml"
 )
 
-// statement says of which commit, and by which builder, files were made.
+// statement says which builder made which files from which commit.
 type statement struct {
 	Type          string     `json:"_type"`
 	Subject       []subject  `json:"subject"`
@@ -31,7 +31,7 @@ type statement struct {
 	Predicate     provenance `json:"predicate"`
 }
 
-// subject is a file of the release, or the image, by its SHA-256.
+// subject is a file of the release, or the image, with its SHA-256.
 type subject struct {
 	Name   string            `json:"name"`
 	Digest map[string]string `json:"digest"`
@@ -49,7 +49,7 @@ type buildDefinition struct {
 	ResolvedDependencies []subjectOfSource `json:"resolvedDependencies"`
 }
 
-// subjectOfSource is what a release is made of.
+// subjectOfSource is the commit from which a release is made.
 type subjectOfSource struct {
 	URI    string            `json:"uri"`
 	Digest map[string]string `json:"digest"`
@@ -68,8 +68,8 @@ type metadata struct {
 	InvocationID string `json:"invocationId"`
 }
 
-// state returns what the provenance of a folder says. getenv is the environment, in which
-// a workflow of GitHub names itself.
+// state returns the provenance of a folder. getenv reads the environment, in which GitHub names the
+// workflow.
 func (s source) state(folder string, getenv func(string) string) (statement, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*"))
 	if err != nil || len(paths) == 0 {
@@ -108,8 +108,8 @@ func (s source) state(folder string, getenv func(string) string) (statement, err
 	return out, nil
 }
 
-// subjectOfImage returns the image of an archive under the name that a registry has it
-// by, with the digest of its index.
+// subjectOfImage returns the image of an archive, as "image" with the digest of its index, by which
+// registries identify it.
 func subjectOfImage(archive string) (subject, error) {
 	work, err := os.MkdirTemp("", "image")
 	if err != nil {
@@ -127,7 +127,7 @@ func subjectOfImage(archive string) (subject, error) {
 	return subject{Name: "image", Digest: map[string]string{digest.Algorithm: digest.Hex}}, nil
 }
 
-// encoded returns a statement as it is signed.
+// encoded returns the bytes of a statement that are signed.
 func (s statement) encoded() ([]byte, error) {
 	out, err := json.Marshal(s)
 	if err != nil {

@@ -13,15 +13,14 @@ import (
 	"strings"
 )
 
-// platforms that the image and the command line are built for.
+// serverPlatforms returns the platforms of the image, clientPlatforms those of the command line.
 func serverPlatforms() []platform { return []platform{{"linux", "amd64"}, {"linux", "arm64"}} }
 
 func clientPlatforms() []platform {
 	return append(serverPlatforms(), platform{"darwin", "amd64"}, platform{"darwin", "arm64"})
 }
 
-// release makes everything of a release in a folder. The image is called what the
-// chart pulls.
+// release makes all files of a release in a folder. The image has the name that the chart pulls.
 func (s source) release(ctx context.Context, out string) error {
 	if left, err := filepath.Glob(filepath.Join(out, "*")); err != nil || len(left) > 0 {
 		return cmp.Or(err, fmt.Errorf("the folder %s holds %d files: want an empty one", out, len(left)))
@@ -73,8 +72,7 @@ type archive struct {
 	name, sum string
 }
 
-// archive builds the command line for a platform, and archives it with what
-// explains it.
+// archive builds the command line for a platform, and archives it with its documents.
 func (s source) archive(ctx context.Context, work, out string, p platform) (archive, error) {
 	program, err := s.build(ctx, work, "wva", p)
 	if err != nil {
@@ -98,7 +96,7 @@ func (s source) archive(ctx context.Context, work, out string, p platform) (arch
 	return a, err
 }
 
-// sums writes the checksums of the files of a folder as sha256sum reads them.
+// sums writes the checksums of the files of a folder in the format of sha256sum.
 func sums(folder string) error {
 	const name = "checksums.txt"
 	paths, err := filepath.Glob(filepath.Join(folder, "*"))

@@ -9,8 +9,8 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// sbom writes which modules a program is made of, as it says itself: those that are
-// linked, not those that go.mod names.
+// sbom writes the list of the modules linked into a program, from its build information: not all
+// that go.mod names.
 func (s source) sbom(program, name, path string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {

@@ -28,16 +28,16 @@ import (
 // signingTimeout limits each request to a service of Sigstore.
 const signingTimeout = 90 * time.Second
 
-// signer signs the provenance of releases: by a key of a file, or by the identity of the
-// workflow that it runs in.
+// signer signs the provenance of releases: with a key of a file, or with the identity of the
+// workflow that runs it.
 type signer struct {
 	key    sign.Keypair
 	by     sign.BundleOptions
 	getenv func(string) string
 }
 
-// sign writes the provenance of a folder, signed, beside its files: a Sigstore bundle of
-// an in-toto statement.
+// sign writes the signed provenance of a folder beside its files: a Sigstore bundle of an in-toto
+// statement.
 func (s signer) sign(ctx context.Context, of source, folder string) error {
 	stated, err := of.state(folder, s.getenv)
 	if err != nil {
@@ -62,8 +62,8 @@ func (s signer) sign(ctx context.Context, of source, folder string) error {
 	})
 }
 
-// byKey returns a signer with the private key of a PEM file: PKCS #8, ECDSA on P-256, as
-// "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256" makes it.
+// byKey returns a signer with the private key of a PEM file: PKCS #8, ECDSA on P-256, as made by
+// "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256".
 func byKey(path string) (signer, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -84,9 +84,9 @@ func byKey(path string) (signer, error) {
 	return signer{key: fileKey{key}, getenv: os.Getenv}, nil
 }
 
-// byWorkflow returns a signer with the identity of the workflow of GitHub that runs it,
-// which needs the permission id-token: write. The key lives for this signature; Fulcio
-// certifies whose it is, and Rekor's public log says when.
+// byWorkflow returns a signer with the identity of the GitHub workflow that runs it, which needs
+// the permission id-token: write. The key serves for this signature only; Fulcio certifies its
+// owner, and Rekor's public log records the time.
 func byWorkflow(ctx context.Context, getenv func(string) string) (signer, error) {
 	token, err := workflowToken(ctx, getenv)
 	if err != nil {
@@ -109,7 +109,7 @@ func byWorkflow(ctx context.Context, getenv func(string) string) (signer, error)
 	if err != nil {
 		return signer{}, fmt.Errorf("choosing a certificate authority: %w", err)
 	}
-	// Version 1: verifiers of before 2026 read its entries, and it says the time.
+	// Version 1: verifiers from before 2026 read its entries, and it records the time.
 	rekor, err := root.SelectService(services.RekorLogURLs(), []uint32{1}, now)
 	if err != nil {
 		return signer{}, fmt.Errorf("choosing a log: %w", err)
@@ -118,11 +118,11 @@ func byWorkflow(ctx context.Context, getenv func(string) string) (signer, error)
 		CertificateProvider:        sign.NewFulcio(&sign.FulcioOptions{BaseURL: fulcio.URL, Timeout: signingTimeout, Retries: 2}),
 		CertificateProviderOptions: &sign.CertificateProviderOptions{IDToken: token},
 		TransparencyLogs:           []sign.Transparency{sign.NewRekor(&sign.RekorOptions{BaseURL: rekor.URL, Timeout: signingTimeout, Retries: 2, Version: 1})},
-		TrustedRoot:                trusted, // what was signed is verified at once
+		TrustedRoot:                trusted, // the signature is verified at once
 	}}, nil
 }
 
-// workflowToken asks GitHub for a token that says which workflow runs, for Sigstore.
+// workflowToken asks GitHub for a token that tells Sigstore which workflow runs.
 func workflowToken(ctx context.Context, getenv func(string) string) (string, error) {
 	from, secret := getenv("ACTIONS_ID_TOKEN_REQUEST_URL"), getenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN")
 	if from == "" || secret == "" {
@@ -154,7 +154,7 @@ func workflowToken(ctx context.Context, getenv func(string) string) (string, err
 	return said.Value, nil
 }
 
-// fileKey is a private key of a file.
+// fileKey is a private key from a file.
 type fileKey struct{ *ecdsa.PrivateKey }
 
 var _ sign.Keypair = fileKey{}

@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// source is the commit that a release is made of.
+// source is the commit from which a release is made.
 type source struct {
 	root    string // of the checkout
-	version string // as v1.2.3, semantic
+	version string // such as v1.2.3; see semantic
 	commit  string
-	at      time.Time // of the commit: the time of all that is made of it
+	at      time.Time // of the commit, and of all files made from it
 }
 
-// semantic is a version that krew, Helm and Go agree on.
+// semantic matches a version that krew, Helm and Go agree on.
 var semantic = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
 
-// readSource reads the checkout around the working directory. Without a version it
-// is the last tag, and the commit if there is one since; v0.0.0 stands for no tag.
+// readSource reads the checkout of the working directory. The default of version is the last tag,
+// with the commit if there is one since; without a tag v0.0.0.
 func readSource(ctx context.Context, version string) (source, error) {
 	s := source{version: version}
 	var err error
@@ -55,8 +55,8 @@ func readSource(ctx context.Context, version string) (source, error) {
 	return s, nil
 }
 
-// describe returns the version that git describe --long says: TAG-COMMITS-gCOMMIT,
-// or a commit where there is no tag.
+// describe returns the version for an output of git describe --long: TAG-COMMITS-gCOMMIT, or a
+// commit where there is no tag.
 func describe(said string) string {
 	parts := strings.Split(said, "-")
 	if len(parts) < 3 {
@@ -73,7 +73,7 @@ func describe(said string) string {
 	}
 }
 
-// platform is what a program is built for.
+// platform is an operating system and an architecture for which a program is built.
 type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
@@ -90,8 +90,7 @@ func parsePlatforms(names []string) ([]platform, error) {
 	return out, nil
 }
 
-// build builds a program, static and without paths of this machine, and returns
-// where it is.
+// build builds a program, static and without paths of this machine, and returns its path.
 func (s source) build(ctx context.Context, into, program string, p platform) (string, error) {
 	target := filepath.Join(into, p.os+"_"+p.arch, program)
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", target, "./cmd/"+program)

@@ -35,7 +35,7 @@ func writeTar(archive, folder string, at time.Time) error {
 	return writeFile(archive, func(w io.Writer) error { return tarOf(w, members, at) })
 }
 
-// writeTarGz archives files, compressed.
+// writeTarGz archives files, compressed with gzip.
 func writeTarGz(archive string, members []member, at time.Time) error {
 	return writeFile(archive, func(w io.Writer) error {
 		z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
@@ -49,7 +49,7 @@ func writeTarGz(archive string, members []member, at time.Time) error {
 	})
 }
 
-// writeFile writes a file, and leaves none that is half written.
+// writeFile writes a file, and leaves no partly written one after an error.
 func writeFile(path string, write func(io.Writer) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
@@ -98,7 +98,7 @@ func readTar(archive, folder string) error {
 	return nil
 }
 
-// unpackTar is readTar of what is read already. The folder is made.
+// unpackTar is readTar for an open archive. It creates the folder.
 func unpackTar(from io.Reader, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -122,7 +122,7 @@ func unpackTar(from io.Reader, folder string) error {
 	}
 }
 
-// unpack writes a file in place of what has its name.
+// unpack writes a file, in place of any file of its name.
 func unpack(root *os.Root, header *tar.Header, content io.Reader) error {
 	if err := root.MkdirAll(filepath.Dir(header.Name), 0o755); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/signature"
 )
 
-// workflowIssuer is who says which workflow of GitHub runs.
+// workflowIssuer is the issuer of the tokens of GitHub workflows.
 const workflowIssuer = "https://token.actions.githubusercontent.com"
 
 // workflowOf returns the identity that signs the release of a version.
@@ -34,8 +34,8 @@ type verifier struct {
 	builder string
 }
 
-// verifierByKey returns a verifier of what the private key of a PEM file's public key
-// signed.
+// verifierByKey returns a verifier of signatures with the private key for the public key of a PEM
+// file.
 func verifierByKey(path string) (verifier, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -60,8 +60,8 @@ func verifierByKey(path string) (verifier, error) {
 	}, nil
 }
 
-// verifierByWorkflow returns a verifier of what the release workflow signed for a version,
-// by the public services of Sigstore.
+// verifierByWorkflow returns a verifier of the release workflow's signature for a version, by the
+// public services of Sigstore.
 func verifierByWorkflow(version string) (verifier, error) {
 	trusted, err := root.FetchTrustedRoot()
 	if err != nil {
@@ -71,7 +71,7 @@ func verifierByWorkflow(version string) (verifier, error) {
 		verify.WithSignedCertificateTimestamps(1), verify.WithTransparencyLog(1), verify.WithObserverTimestamps(1))
 }
 
-// byIdentity returns a verifier of what the release workflow signed for a version.
+// byIdentity returns a verifier of the release workflow's signature for a version.
 func byIdentity(trusted root.TrustedMaterial, version string, options ...verify.VerifierOption) (verifier, error) {
 	identity, err := verify.NewShortCertificateIdentity(workflowIssuer, "", workflowOf(version), "")
 	if err != nil {
@@ -80,7 +80,7 @@ func byIdentity(trusted root.TrustedMaterial, version string, options ...verify.
 	return verifier{trusted: trusted, options: options, policy: verify.WithCertificateIdentity(identity), builder: workflowOf(version)}, nil
 }
 
-// files verifies files, by their content, against the bundle of a file.
+// files verifies the content of files against the bundle at path.
 func (v verifier) files(path string, files []string) error {
 	entity, err := bundle.LoadJSONFromPath(path)
 	if err != nil {
@@ -118,8 +118,8 @@ func (v verifier) entity(entity verify.SignedEntity, files []string) error {
 	return nil
 }
 
-// states reports an error unless what was verified is provenance by the builder, and has
-// the digest under the name of the file: one file of a release does not pass for another.
+// states returns an error unless the verified statement is provenance by the builder and has the
+// digest under the name of the file: so one file of a release does not pass for another.
 func (v verifier) states(found *verify.VerificationResult, name, sum string) error {
 	said := found.Statement
 	if said == nil || said.GetPredicateType() != provenanceType {

@@ -10,14 +10,14 @@ import (
 	"unicode"
 )
 
-// word is one that is not used. It may be a phrase of several.
+// word is a word that is not used. It may be a phrase of several.
 type word struct {
 	text, instead string
-	except        []string // patterns of path.Match, of files or folders, where it has another meaning
+	except        []string // patterns of path.Match for files or folders in which it has another meaning
 	whole         *regexp.Regexp
 }
 
-// words is the list.
+// words is the list of them.
 type words []word
 
 // finding is a word in a file.
@@ -26,8 +26,8 @@ type finding struct {
 	found, instead string
 }
 
-// parseList reads lines "word | replacement | file file...", of which the last part may be left
-// out. Empty lines and those that begin with # say nothing.
+// parseList reads lines "word | replacement | file file...". The last part is optional. It skips
+// empty lines and those that begin with #.
 func parseList(text string) (words, error) {
 	var out words
 	for i, line := range strings.Split(text, "\n") {
@@ -51,7 +51,7 @@ func parseList(text string) (words, error) {
 	return out, nil
 }
 
-// in returns the words in a file.
+// in returns the findings in a file.
 func (l words) in(file string, text []byte) []finding {
 	var here words
 	for _, w := range l {
@@ -77,7 +77,7 @@ func (w word) excepted(file string) bool {
 	return false
 }
 
-// inGo looks at the comments and the names of a file. Strings may quote others.
+// inGo searches the comments and the names of a Go file, not its strings, which may quote others.
 func (l words) inGo(text []byte) []finding {
 	var out []finding
 	files := token.NewFileSet()
@@ -98,7 +98,7 @@ func (l words) inGo(text []byte) []finding {
 	}
 }
 
-// inMarkdown looks at the lines outside of code.
+// inMarkdown searches the lines outside of code.
 func (l words) inMarkdown(text string) []finding {
 	var out []finding
 	fenced := false
@@ -114,7 +114,7 @@ func (l words) inMarkdown(text string) []finding {
 	return out
 }
 
-// quoted is code within a line of Markdown.
+// quoted matches code within a line of Markdown.
 var quoted = regexp.MustCompile("`[^`]*`")
 
 func (l words) inText(line int, text string) []finding {

@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// check reads the Go and Markdown files of the repository that git knows.
+// check searches the Go and Markdown files of the repository that git knows.
 func check(root string) ([]string, error) {
 	words, err := parseList(list)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Authorities are the certificate authorities of clients. Their file is looked at before
-// each use and read again when it changed; while it cannot be used, the last good ones
-// stay in force. They are safe for concurrent use.
+// Authorities are the certificate authorities of clients. Each use checks their file and reads it
+// again if it changed; while the file is not usable, the last good authorities stay in force. They
+// are safe for concurrent use.
 type Authorities struct {
 	file string
 
 	mu     sync.Mutex
-	looked os.FileInfo // of the file, when it was read
+	looked os.FileInfo // state of the file when it was read
 	pool   *x509.CertPool
 }
 
@@ -32,8 +32,8 @@ func ReadAuthorities(file string) (*Authorities, error) {
 // ErrNoCertificate means that a client shows no certificate.
 var ErrNoCertificate = errors.New("the client shows no certificate")
 
-// Verify says why the certificates that a client shows, its own first, do not make it one
-// of a client of these authorities at now. It returns nil where they do.
+// Verify returns nil if the certificates that a client shows, its own first, prove at now that it
+// is a client of these authorities, else the reason.
 func (a *Authorities) Verify(shown []*x509.Certificate, now time.Time) error {
 	if len(shown) == 0 {
 		return ErrNoCertificate
@@ -50,17 +50,17 @@ func (a *Authorities) Verify(shown []*x509.Certificate, now time.Time) error {
 	return nil
 }
 
-// current returns the authorities that the file holds now.
+// current returns the authorities of the present file, or the last good ones.
 func (a *Authorities) current() *x509.CertPool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if look, err := os.Stat(a.file); err == nil && !same(a.looked, look) {
-		_ = a.read() // the last good ones stay
+		_ = a.read() // on an error the last good ones stay
 	}
 	return a.pool
 }
 
-// read reads the file. The caller holds the lock, or is alone.
+// read reads the file. The caller holds the lock or is the only user.
 func (a *Authorities) read() error {
 	look, err := os.Stat(a.file)
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *Authorities) read() error {
 	return nil
 }
 
-// same reports whether two looks found the same file, not written in between.
+// same reports whether two states are of the same file, unchanged in between.
 func same(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }

@@ -2,6 +2,5 @@
 // follow their files: a rotated certificate is in force with the next connection, without
 // a restart.
 //
-// A Served is the certificate that a port shows; Authorities are those whose clients a
-// port lets in.
+// Served is the certificate that a port shows; Authorities are those whose clients a port admits.
 package certificate

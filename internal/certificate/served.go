@@ -16,8 +16,8 @@ type Served struct {
 	own     *tls.Certificate
 }
 
-// New returns the certificate of two PEM files, which is read again when they change. With
-// neither it is signed by itself and lives as long as the process.
+// New returns the certificate of two PEM files, which is read again when they change. Without files
+// it is self-signed and lives as long as the process.
 func New(certFile, keyFile string) (*Served, error) {
 	if certFile != "" || keyFile != "" {
 		watcher, err := certwatcher.New(certFile, keyFile)
@@ -37,7 +37,7 @@ func New(certFile, keyFile string) (*Served, error) {
 	return &Served{own: &pair}, nil
 }
 
-// Get returns the certificate of now, for tls.Config.GetCertificate.
+// Get returns the present certificate, for tls.Config.GetCertificate.
 func (s *Served) Get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if s.watcher == nil {
 		return s.own, nil

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Bar draws ratio, in [0, 1], as a bar of width cells in steps of an eighth of
-// a cell, such as "███▌    ". Values outside are drawn as the nearest end; an
-// unknown value (NaN) as question marks.
+// Bar returns ratio, in [0, 1], as a bar of width cells in steps of an eighth of a cell, such as
+// "███▌    ". Values outside count as the nearest end; an unknown value (NaN) gives question marks.
 func Bar(ratio float64, width int) string {
 	width = max(0, width)
 	if math.IsNaN(ratio) {
@@ -22,9 +21,8 @@ func Bar(ratio float64, width int) string {
 	return pad(bar, width, false)
 }
 
-// Spark draws values over time, one cell each, as "▁▂▅█▇". The scale goes from
-// 0 to the larger of top and the largest value; top 0 leaves it to the values.
-// Zero and less is ▁, an unknown value (NaN) a space.
+// Spark returns values over time, one cell each, as "▁▂▅█▇". The scale goes from 0 to the larger of
+// top and the largest value. Zero and less is ▁, an unknown value (NaN) a space.
 func Spark(values []float64, top float64) string {
 	levels := []rune("▁▂▃▄▅▆▇█")
 	for _, v := range values {

@@ -12,23 +12,22 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// LiveOptions describe a live view. The zero value appends plain lines, and
-// repeats them only when rows have changed.
+// LiveOptions are the options of a live view. The zero value appends plain lines when rows have
+// changed.
 type LiveOptions struct {
 	// Terminal is what the writer can show.
 	Terminal Terminal
-	// Every is how often, without a terminal, the view is also appended when
-	// only its footer has changed; 0 is never.
+	// Every is the time after which a view without a terminal is also appended when only its footer
+	// has changed; 0 is never.
 	Every time.Duration
 	// Clock is needed for Every; nil is the real one.
 	Clock clock.PassiveClock
 }
 
-// Live is a table that changes: titles, rows and footer lines. On a terminal it
-// is one block, redrawn in place. Elsewhere, and while the block is taller than
-// the window, it is appended when its titles or rows have changed; nothing is
-// left out. Columns do not shrink while their titles stay. A Live may be used by
-// several goroutines.
+// Live is a table that changes: titles, rows and footer lines. On a terminal it is one block,
+// redrawn in place. Elsewhere, and while the block is taller than the window, it is appended when
+// its titles or rows have changed; nothing is left out. Columns do not shrink while their titles
+// are the same. Several goroutines may use a Live.
 type Live struct {
 	w       io.Writer
 	options LiveOptions
@@ -39,10 +38,10 @@ type Live struct {
 	widths  []int     // of the columns, which do not shrink while header stays
 	table   []string  // latest titles and rows
 	footer  []string  // latest footer
-	shown   []string  // table and footer as they were written last
-	body    []string  // of shown, the table
+	shown   []string  // table and footer of the last write
+	body    []string  // the table in shown
 	at      time.Time // of the last write
-	onGlass []int     // widths of the lines that the cursor is below, to be redrawn
+	onGlass []int     // widths of the lines above the cursor that are redrawn
 }
 
 // NewLive returns a live view that writes to w. Close it when done.
@@ -53,8 +52,8 @@ func NewLive(w io.Writer, options LiveOptions) *Live {
 	return &Live{w: w, options: options}
 }
 
-// Update shows header, rows and the lines of footer instead of what was shown.
-// Put what changes by itself (elapsed time) in the footer.
+// Update replaces the content by header, rows and the lines of footer. Values that always change,
+// such as elapsed time, belong in the footer.
 func (l *Live) Update(header []Column, rows [][]string, footer ...string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +73,7 @@ func (l *Live) Update(header []Column, rows [][]string, footer ...string) error 
 	return l.draw()
 }
 
-// Print writes lines that stay, above the block on a terminal.
+// Print writes permanent lines, above the block on a terminal.
 func (l *Live) Print(lines ...string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,8 +88,8 @@ func (l *Live) Print(lines ...string) error {
 	return l.write(b.String())
 }
 
-// Close leaves the latest content on the terminal, or appends it if it has not
-// been. Further updates are errors; closing again does nothing.
+// Close leaves the latest content on the terminal, or appends it where it was not written yet.
+// Later updates are errors; a second Close does nothing.
 func (l *Live) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +105,7 @@ func (l *Live) Close() error {
 
 func (l *Live) content() []string { return slices.Concat(l.table, l.footer) }
 
-// draw shows the latest content in the way that fits.
+// draw redraws the block on a terminal, and elsewhere appends the content if it is due.
 func (l *Live) draw() error {
 	if l.options.Terminal.Interactive {
 		return l.redraw()
@@ -123,7 +122,7 @@ func (l *Live) draw() error {
 
 func (l *Live) redraw() error {
 	content := l.content()
-	// The cursor rests on the line below the block: it needs one more.
+	// The cursor is on the line below the block, so the block needs one more line.
 	if _, lines := l.options.Terminal.size(); lines > 0 && len(content)+1 > lines {
 		if slices.Equal(l.table, l.body) {
 			return nil
@@ -137,8 +136,8 @@ func (l *Live) redraw() error {
 	return l.write(b.String())
 }
 
-// erase moves the cursor to the first line of the block and clears from there.
-// Lines that a narrower window has wrapped since are counted as they are now.
+// erase moves the cursor to the first line of the block and clears from there. It counts the lines
+// as the present window wraps them.
 func (l *Live) erase(b *strings.Builder) {
 	if len(l.onGlass) == 0 {
 		return
@@ -155,7 +154,7 @@ func (l *Live) erase(b *strings.Builder) {
 	l.onGlass = nil
 }
 
-// block writes content where the cursor is and remembers how to get back.
+// block writes content at the cursor and remembers the widths of its lines for erase.
 func (l *Live) block(b *strings.Builder, content []string) {
 	columns, _ := l.options.Terminal.size()
 	l.onGlass = make([]int, len(content))

@@ -16,14 +16,14 @@ type Column struct {
 	right bool
 }
 
-// Left is a column of words.
+// Left returns a column of words.
 func Left(title string) Column { return Column{Title: title} }
 
-// Right is a column of numbers, aligned at their right.
+// Right returns a column of numbers, aligned at their right.
 func Right(title string) Column { return Column{Title: title, right: true} }
 
-// Table is text in aligned columns. Cells may be coloured. A row may be shorter
-// than Columns; cells beyond them are kept, as words.
+// Table is text in aligned columns. Cells may be coloured. A row may be shorter than Columns;
+// further cells are kept, as words.
 type Table struct {
 	Columns []Column
 	Rows    [][]string
@@ -36,8 +36,7 @@ func (t Table) Lines() []string {
 	return lines
 }
 
-// layout returns the lines with columns at least as wide as minimum, and the
-// widths that they have.
+// layout returns the lines with columns at least as wide as minimum, and the widths of the columns.
 func (t Table) layout(minimum []int) (lines []string, widths []int) {
 	titles := make([]string, len(t.Columns))
 	titled := false

@@ -11,12 +11,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// Terminal is what a writer can show. The zero value is no terminal: plain
-// lines of any width, without colour.
+// Terminal says what a writer can show. The zero value is no terminal: plain lines of any width,
+// without colour.
 type Terminal struct {
-	// Interactive is whether the cursor can be moved and a block redrawn.
+	// Interactive says whether the cursor can move, so that a block can be redrawn.
 	Interactive bool
-	// Colour is whether colours are wanted and can be shown.
+	// Colour says whether colours are wanted and can be shown.
 	Colour bool
 	// Size returns the columns and lines of the window, which may change; 0 is
 	// unknown and does not limit. nil is unknown.
@@ -52,25 +52,25 @@ func (t Terminal) size() (columns, lines int) {
 // Paint returns the painter of this terminal.
 func (t Terminal) Paint() Paint { return Paint{colour: t.Colour} }
 
-// Paint colours text, or leaves it as it is where colour is not wanted. The
-// zero value does not colour. Colour only repeats what the text says.
+// Paint colours text, or leaves it unchanged where colour is not wanted. The zero value does not
+// colour. Colour only repeats what the text says.
 type Paint struct {
 	colour bool
 }
 
-// Good is green.
+// Good returns s in green.
 func (p Paint) Good(s string) string { return p.sgr("32", s) }
 
-// Warn is yellow.
+// Warn returns s in yellow.
 func (p Paint) Warn(s string) string { return p.sgr("33", s) }
 
-// Bad is red.
+// Bad returns s in red.
 func (p Paint) Bad(s string) string { return p.sgr("31", s) }
 
-// Strong is bold.
+// Strong returns s in bold.
 func (p Paint) Strong(s string) string { return p.sgr("1", s) }
 
-// Faint is dim.
+// Faint returns s dimmed.
 func (p Paint) Faint(s string) string { return p.sgr("2", s) }
 
 // sgr wraps s in a Select Graphic Rendition sequence (ECMA-48, 8.3.117).
@@ -81,14 +81,14 @@ func (p Paint) sgr(code, s string) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// Visible returns a writer to w of lines and tabs that spells every other control
-// character out, as spelling.Visible does: names and messages of the cluster are
-// written by others, and a terminal would obey them. It has no colours.
+// Visible returns a writer to w that spells out every control character except line breaks and
+// tabs, as spelling.Visible does: others write the names and messages of the cluster, and a
+// terminal would obey them. It keeps no colours.
 func Visible(w io.Writer) io.Writer { return &visible{to: w} }
 
 type visible struct {
 	to   io.Writer
-	rest []byte // the beginning of a character whose end is yet to be written
+	rest []byte // the first bytes of a character that is not complete yet
 }
 
 // Write implements io.Writer.

@@ -11,9 +11,8 @@ const (
 	ellipsis = "…"
 )
 
-// Width is the number of terminal cells that s takes: escape sequences, control
-// characters and combining marks take none, East Asian wide characters and
-// emoji two.
+// Width returns the number of terminal cells that s takes: escape sequences, control characters and
+// combining marks take none, East Asian wide characters and emoji two.
 func Width(s string) int {
 	n := 0
 	for len(s) > 0 {
@@ -24,9 +23,9 @@ func Width(s string) int {
 	return n
 }
 
-// Truncate returns s if it fits into width cells, else its beginning and "…",
-// together at most width cells. Escape sequences are kept, so that colours end
-// where they did. A width <= 0 leaves s as it is.
+// Truncate returns s if it fits into width cells, else its beginning and "…", together at most
+// width cells. Escape sequences are kept, so that colours still end. A width <= 0 leaves s
+// unchanged.
 func Truncate(s string, width int) string {
 	if width <= 0 || Width(s) <= width {
 		return s
@@ -60,8 +59,8 @@ func pad(s string, width int, right bool) string {
 	return s + spaces
 }
 
-// clean replaces what would break a line: control characters other than escape
-// sequences become spaces.
+// clean replaces control characters other than escape sequences by spaces, since they would break a
+// line.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != escape {
@@ -71,8 +70,8 @@ func clean(s string) string {
 	}, s)
 }
 
-// cell returns the cells that the first character or escape sequence of s takes
-// and its bytes; s is not empty.
+// cell returns the cells and the bytes of the first character or escape sequence of s, which is not
+// empty.
 func cell(s string) (cells, size int) {
 	if s[0] == escape {
 		return 0, sequence(s)
@@ -87,8 +86,8 @@ func cell(s string) (cells, size int) {
 	return 1, size
 }
 
-// sequence is the length of the escape sequence that s begins with: ESC [,
-// parameters and one letter (ECMA-48, 5.4), or ESC alone.
+// sequence returns the length of the escape sequence at the beginning of s: ESC [, parameters and
+// one letter (ECMA-48, 5.4), or ESC alone.
 func sequence(s string) int {
 	if len(s) < 2 || s[1] != '[' {
 		return 1
@@ -101,8 +100,8 @@ func sequence(s string) int {
 	return len(s)
 }
 
-// wide reports whether r takes two cells: the blocks of Unicode's EastAsianWidth
-// W and F that terminals agree on.
+// wide reports whether r takes two cells: it is in the blocks of Unicode's EastAsianWidth W and F
+// on which terminals agree.
 func wide(r rune) bool {
 	switch {
 	case r < 0x1100:

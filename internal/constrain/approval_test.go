@@ -18,7 +18,7 @@ func newAsking(replicas scaling.Replicas, p Pacing) *asking {
 	return &asking{run: newRun(replicas, p), approval: scaling.Approval{Required: true}}
 }
 
-// cycle decides for n replicas before approval, 15 s after the last cycle, and remembers it.
+// cycle decides on n replicas before approval, 15 s after the last cycle, and stores the decision.
 func (a *asking) cycle(n scaling.Replicas, change ...func(*scaling.Decision)) scaling.Decision {
 	a.cycles++
 	in := a.input(time.Duration(a.cycles) * 15 * time.Second)
@@ -38,13 +38,13 @@ func (a *asking) cycle(n scaling.Replicas, change ...func(*scaling.Decision)) sc
 	return d
 }
 
-// approve approves what waits, down to n.
+// approve approves the waiting reduction, down to n.
 func (a *asking) approve(n scaling.Replicas) {
 	a.approval.Granted = scaling.Grant{Cycle: a.history[key].Reductions.Reduction.Cycle, To: n}
 }
 
-// wants fails the test unless d is for n replicas, and another reduction waits or is under way:
-// "" for none, else its cycle, with a ! while it is approved.
+// wants fails the test unless d is for n replicas and reduction is the cycle of the reduction that
+// waits or is under way: "" for none, with a ! once it is approved.
 func wants(t *testing.T, d scaling.Decision, n scaling.Replicas, reduction string) {
 	t.Helper()
 	got := string(d.Reduction.Cycle)
@@ -69,7 +69,7 @@ func TestAnApprovedReductionIsMadeAndForgottenOnceTheTargetFollowed(t *testing.T
 	wants(t, a.cycle(2), 2, "c!") // the target has yet to follow
 	a.has(2, 2)
 	wants(t, a.cycle(2), 2, "")
-	wants(t, a.cycle(1), 2, "h") // the old approval is of another reduction
+	wants(t, a.cycle(1), 2, "h") // the old approval is for another reduction
 }
 
 func TestAnApprovedReductionIsForgottenAlsoWithoutAnAnalysis(t *testing.T) {
@@ -90,7 +90,7 @@ func TestAnApprovalHoldsDownToItsNumber(t *testing.T) {
 	a.has(3, 3)
 	wants(t, a.cycle(1), 3, "e")
 	a.approve(1)
-	wants(t, a.cycle(2), 2, "e!") // 2 is above 1
+	wants(t, a.cycle(2), 2, "e!") // 2 is above the approved 1
 }
 
 func TestADecisionThatOnlyRepeatsTheLastOneEndsNoWait(t *testing.T) {
@@ -101,7 +101,7 @@ func TestADecisionThatOnlyRepeatsTheLastOneEndsNoWait(t *testing.T) {
 	if got := a.history[key].Reductions.Reduction.To; got != 2 {
 		t.Errorf("what waits is down to %d, want 2", got)
 	}
-	wants(t, a.cycle(4), 4, "") // this one decides that nothing is given up
+	wants(t, a.cycle(4), 4, "") // this decision reduces nothing
 	wants(t, a.cycle(2), 4, "f")
 }
 
@@ -129,10 +129,10 @@ func TestScaleToZeroWaitsForApproval(t *testing.T) {
 	wants(t, a.cycle(0), 1, "b")
 	a.approve(0)
 	wants(t, a.cycle(0), 0, "b!")
-	wants(t, a.cycle(0), 0, "b!") // the target still has one
+	wants(t, a.cycle(0), 0, "b!") // the target still has one replica
 	a.has(0, 0)
 	wants(t, a.cycle(0), 0, "")
-	a.has(1, 1) // a user starts one
+	a.has(1, 1) // a user starts one replica
 	wants(t, a.cycle(0), 1, "f")
 }
 
@@ -145,6 +145,6 @@ func TestAnOrderThatWasNeverReadyIsCancelledWithoutApproval(t *testing.T) {
 	a.cycle(3)
 	a.has(3, 3)
 	wants(t, a.cycle(3), 3, "")
-	a.has(3, 1) // two fail for a moment
+	a.has(3, 1) // two replicas fail for a moment
 	wants(t, a.cycle(1), 3, "f")
 }

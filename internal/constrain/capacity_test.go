@@ -14,7 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// bid is one decision about a variant that is a model of its own.
+// bid is one decision about a variant that is the only one of its model.
 type bid struct {
 	name       string // namespace/name
 	on         string // accelerator
@@ -25,18 +25,18 @@ type bid struct {
 	load       float64
 	cost       float64
 	free       bool                 // not limited
-	blind      bool                 // nothing is known of its load
-	podless    scaling.Replicas     // of have, those whose pods are not there yet
-	stopped    bool                 // there has been one such for a minute and three cycles
+	blind      bool                 // its load is unknown
+	podless    scaling.Replicas     // of have, those whose pods do not exist yet
+	stopped    bool                 // one of them has had no pod for a minute and three cycles
 	asks       scaling.Accelerators // accelerators that the pod template requests
 	asksNone   bool                 // the pod template requests none
-	short      scaling.Accelerators // accelerators fewer that the pods request than that for each
+	short      scaling.Accelerators // accelerators by which the requests of all pods fall short of asks for each
 	homeless   scaling.Replicas     // of have, those that no node has taken for a minute and three cycles
 	surplus    scaling.Replicas     // pods beyond have
-	goes       scaling.Replicas     // fewer than it has were decided on
+	goes       scaling.Replicas     // by how many the last decision is below have
 }
 
-// contestOf returns the input and the plan of bids.
+// contestOf returns the input and the plan of the bids.
 func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid) (Input, scaling.Plan) {
 	in := Input{Now: start, Variants: map[scaling.VariantKey]scaling.Variant{}, History: scaling.History{}, Limits: Limits{
 		Models: map[scaling.ModelKey]LimitedModel{}, Inventory: inventory, Quotas: quotas,
@@ -75,7 +75,7 @@ func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid)
 	return in, plan
 }
 
-// nodes is the known inventory of one type: so many free on each node.
+// nodes returns a known inventory of one type, with the free accelerators of each node.
 func nodes(accelerator string, free ...scaling.Accelerators) scaling.Inventory {
 	g := scaling.NodeGroup{Accelerator: accelerator, Name: "pool"}
 	for _, n := range free {
@@ -112,8 +112,10 @@ func TestCapacityGrantsWhatThereIs(t *testing.T) {
 		says      string // part of the detail of a step of the stage
 	}{
 		{"enough", nodes("A100", 8), nil, []bid{{name: "v", on: "A100", have: 1, want: 4, rank: 1}}, map[string]scaling.Replicas{"v": 4}, ""},
-		{"not enough", nodes("A100", 2), nil, []bid{{name: "v", on: "A100", have: 1, want: 4, rank: 1}}, map[string]scaling.Replicas{"v": 3}, "3 of 4 replicas: each needs 1 A100 on one node, and none is free of 8; held by ns/v (1)"},
-		{"eight nodes with one each hold no replica of eight", nodes("H100", 1, 1, 1, 1, 1, 1, 1, 1), nil, []bid{{name: "v", on: "H100", gpus: 8, want: 1, rank: 1}}, map[string]scaling.Replicas{"v": 0}, "8 nodes of pool with 1 free"},
+		{"not enough", nodes("A100", 2), nil, []bid{{name: "v", on: "A100", have: 1, want: 4, rank: 1}}, map[string]scaling.Replicas{"v": 3},
+			"3 of 4 replicas: each needs 1 A100 on one node, and none is free of 8; held by ns/v (1)"},
+		{"eight nodes with one each hold no replica of eight", nodes("H100", 1, 1, 1, 1, 1, 1, 1, 1), nil,
+			[]bid{{name: "v", on: "H100", gpus: 8, want: 1, rank: 1}}, map[string]scaling.Replicas{"v": 0}, "8 nodes of pool with 1 free"},
 		{"a small replica leaves the large hole", nodes("H100", 8, 1), nil, []bid{
 			{name: "small", on: "H100", gpus: 1, want: 1, rank: 1}, {name: "large", on: "H100", gpus: 8, want: 1, rank: 2},
 		}, map[string]scaling.Replicas{"small": 1, "large": 1}, ""},
@@ -122,17 +124,36 @@ func TestCapacityGrantsWhatThereIs(t *testing.T) {
 		}, map[string]scaling.Replicas{"large": 1, "small": 3}, ""},
 		{"another type", nodes("A100", 8), nil, []bid{{name: "v", on: "L40S", have: 1, want: 2, rank: 1}}, map[string]scaling.Replicas{"v": 1}, "none is free of 0"},
 		{"an unknown type", nodes("A100", 8), nil, []bid{{name: "v", have: 1, want: 2, rank: 1}}, map[string]scaling.Replicas{"v": 1}, "accelerators of an unknown type"},
-		{"the stock is not known", scaling.Inventory{}, nil, []bid{{name: "v", on: "A100", have: 1, want: 3, rank: 1}, {name: "less", on: "A100", have: 3, want: 2, rank: 1}}, map[string]scaling.Replicas{"v": 1, "less": 2}, "is not known"},
-		{"the stock is not known, below the minimum", scaling.Inventory{}, nil, []bid{{name: "v", on: "A100", have: 1, want: 3, min: 2, rank: 1}}, map[string]scaling.Replicas{"v": 1}, "below minReplicas, 2"},
-		{"who is not limited takes first", nodes("A100", 3), nil, []bid{{name: "v", on: "A100", want: 2, rank: 1}, {name: "free", on: "A100", want: 2, free: true}}, map[string]scaling.Replicas{"v": 1, "free": 2}, ""},
-		{"rank decides", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, rank: 2, load: 9}, {name: "b", on: "A100", want: 2, rank: 1}}, map[string]scaling.Replicas{"a": 1, "b": 2}, ""},
-		{"ranks before minimums", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, min: 1, rank: 2}, {name: "b", on: "A100", want: 9, rank: 1}}, map[string]scaling.Replicas{"a": 0, "b": 3}, ""},
-		{"minimums before equals", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, min: 1, rank: 1}, {name: "b", on: "A100", want: 9, rank: 1, load: 9}}, map[string]scaling.Replicas{"a": 1, "b": 2}, ""},
-		{"what shrinks is not granted before it is gone", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 2, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}}, map[string]scaling.Replicas{"a": 2, "b": 1}, ""},
-		{"what was granted and has no pod yet is not granted again", nodes("A100", 1), nil, []bid{{name: "a", on: "A100", have: 3, want: 3, podless: 1, rank: 1}, {name: "b", on: "A100", have: 2, want: 3, rank: 1}}, map[string]scaling.Replicas{"a": 3, "b": 2}, "none is free of 8"},
-		{"a lower rank returns to a higher", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}}, map[string]scaling.Replicas{"low": 2, "high": 1}, "2 replicas with 1 A100 go back to ns/high"},
-		{"the last replica and the minimum stay", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, min: 3, rank: 9}, {name: "lower", on: "A100", have: 2, want: 2, rank: 10}, {name: "high", on: "A100", have: 1, want: 9, rank: 1}}, map[string]scaling.Replicas{"low": 3, "lower": 1, "high": 1}, ""},
-		{"equals take nothing from each other", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", have: 4, want: 4, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}}, map[string]scaling.Replicas{"a": 4, "b": 1}, "held by ns/a (4), ns/b (1)"},
+		{"the stock is not known", scaling.Inventory{}, nil,
+			[]bid{{name: "v", on: "A100", have: 1, want: 3, rank: 1}, {name: "less", on: "A100", have: 3, want: 2, rank: 1}},
+			map[string]scaling.Replicas{"v": 1, "less": 2}, "is not known"},
+		{"the stock is not known, below the minimum", scaling.Inventory{}, nil, []bid{{name: "v", on: "A100", have: 1, want: 3, min: 2, rank: 1}},
+			map[string]scaling.Replicas{"v": 1}, "below minReplicas, 2"},
+		{"who is not limited takes first", nodes("A100", 3), nil,
+			[]bid{{name: "v", on: "A100", want: 2, rank: 1}, {name: "free", on: "A100", want: 2, free: true}}, map[string]scaling.Replicas{"v": 1, "free": 2},
+			""},
+		{"rank decides", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, rank: 2, load: 9}, {name: "b", on: "A100", want: 2, rank: 1}},
+			map[string]scaling.Replicas{"a": 1, "b": 2}, ""},
+		{"ranks before minimums", nodes("A100", 3), nil, []bid{{name: "a", on: "A100", want: 3, min: 1, rank: 2}, {name: "b", on: "A100", want: 9, rank: 1}},
+			map[string]scaling.Replicas{"a": 0, "b": 3}, ""},
+		{"minimums before equals", nodes("A100", 3), nil,
+			[]bid{{name: "a", on: "A100", want: 3, min: 1, rank: 1}, {name: "b", on: "A100", want: 9, rank: 1, load: 9}},
+			map[string]scaling.Replicas{"a": 1, "b": 2}, ""},
+		{"what shrinks is not granted before it is gone", nodes("A100", 0), nil,
+			[]bid{{name: "a", on: "A100", have: 4, want: 2, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}},
+			map[string]scaling.Replicas{"a": 2, "b": 1}, ""},
+		{"what was granted and has no pod yet is not granted again", nodes("A100", 1), nil,
+			[]bid{{name: "a", on: "A100", have: 3, want: 3, podless: 1, rank: 1}, {name: "b", on: "A100", have: 2, want: 3, rank: 1}},
+			map[string]scaling.Replicas{"a": 3, "b": 2}, "none is free of 8"},
+		{"a lower rank returns to a higher", nodes("A100", 0), nil,
+			[]bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}},
+			map[string]scaling.Replicas{"low": 2, "high": 1}, "2 replicas with 1 A100 go back to ns/high"},
+		{"the last replica and the minimum stay", nodes("A100", 0), nil,
+			[]bid{{name: "low", on: "A100", have: 4, want: 4, min: 3, rank: 9}, {name: "lower", on: "A100", have: 2, want: 2, rank: 10},
+				{name: "high", on: "A100", have: 1, want: 9, rank: 1}}, map[string]scaling.Replicas{"low": 3, "lower": 1, "high": 1}, ""},
+		{"equals take nothing from each other", nodes("A100", 0), nil,
+			[]bid{{name: "a", on: "A100", have: 4, want: 4, rank: 1}, {name: "b", on: "A100", have: 1, want: 3, rank: 1}},
+			map[string]scaling.Replicas{"a": 4, "b": 1}, "held by ns/a (4), ns/b (1)"},
 		{"but for what one does not need and the other lacks", nodes("A100", 0), nil, []bid{
 			{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.6}, {name: "b", on: "A100", have: 1, want: 3, rank: 1, load: 2.5},
 		}, map[string]scaling.Replicas{"a": 3, "b": 1}, "1 replica with 1 A100 given up for ns/b, which is asked for more than it serves; the others are filled to 80 % then"},
@@ -148,16 +169,32 @@ func TestCapacityGrantsWhatThereIs(t *testing.T) {
 		{"nothing for a lower rank", nodes("A100", 0), nil, []bid{
 			{name: "a", on: "A100", have: 4, want: 4, rank: 1, load: 0.1}, {name: "b", on: "A100", have: 1, want: 3, rank: 2, load: 2.5},
 		}, map[string]scaling.Replicas{"a": 4, "b": 1}, ""},
-		{"a minimum takes nothing from a higher rank", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", want: 2, min: 1, rank: 9}, {name: "high", on: "A100", have: 4, want: 4, rank: 1}}, map[string]scaling.Replicas{"low": 0, "high": 4}, ""},
-		{"a minimum takes from an equal", nodes("A100", 0), nil, []bid{{name: "a", on: "A100", want: 2, min: 1, rank: 1}, {name: "b", on: "A100", have: 4, want: 4, rank: 1}}, map[string]scaling.Replicas{"a": 0, "b": 3}, ""},
-		{"nothing is taken on nothing known", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9, blind: true}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}}, map[string]scaling.Replicas{"low": 4, "high": 1}, ""},
-		{"small replicas make no room for a large one", nodes("A100", 0), nil, []bid{{name: "low", on: "A100", have: 8, want: 8, rank: 9}, {name: "high", on: "A100", gpus: 8, want: 1, rank: 1}}, map[string]scaling.Replicas{"low": 8, "high": 0}, ""},
+		{"a minimum takes nothing from a higher rank", nodes("A100", 0), nil,
+			[]bid{{name: "low", on: "A100", want: 2, min: 1, rank: 9}, {name: "high", on: "A100", have: 4, want: 4, rank: 1}},
+			map[string]scaling.Replicas{"low": 0, "high": 4}, ""},
+		{"a minimum takes from an equal", nodes("A100", 0), nil,
+			[]bid{{name: "a", on: "A100", want: 2, min: 1, rank: 1}, {name: "b", on: "A100", have: 4, want: 4, rank: 1}},
+			map[string]scaling.Replicas{"a": 0, "b": 3}, ""},
+		{"nothing is taken on nothing known", nodes("A100", 0), nil,
+			[]bid{{name: "low", on: "A100", have: 4, want: 4, rank: 9, blind: true}, {name: "high", on: "A100", have: 1, want: 3, rank: 1}},
+			map[string]scaling.Replicas{"low": 4, "high": 1}, ""},
+		{"small replicas make no room for a large one", nodes("A100", 0), nil,
+			[]bid{{name: "low", on: "A100", have: 8, want: 8, rank: 9}, {name: "high", on: "A100", gpus: 8, want: 1, rank: 1}},
+			map[string]scaling.Replicas{"low": 8, "high": 0}, ""},
 		{"own quota", nodes("A100", 8), a100(4), []bid{{name: "a/v", on: "A100", have: 1, want: 4, rank: 1}}, map[string]scaling.Replicas{"a/v": 4}, ""},
-		{"idle quota is borrowed", nodes("A100", 8), a100(2), []bid{{name: "a/v", on: "A100", have: 1, want: 9, rank: 1}, {name: "b/w", on: "A100", have: 1, want: 1, rank: 1}}, map[string]scaling.Replicas{"a/v": 5, "b/w": 1}, "the quota of namespace a is 2 A100, 5 are in use, and of the 6 in all quotas 6 are"},
-		{"owners before borrowers", nodes("A100", 8), a100(2), []bid{{name: "a/v", on: "A100", have: 2, want: 9, rank: 1}, {name: "b/w", on: "A100", have: 1, want: 3, rank: 9}}, map[string]scaling.Replicas{"a/v": 3, "b/w": 3}, ""},
-		{"what was borrowed is returned", nodes("A100", 8), a100(2), []bid{{name: "a/v", on: "A100", have: 5, want: 5, rank: 1}, {name: "b/w", on: "A100", have: 1, want: 3, rank: 9}}, map[string]scaling.Replicas{"a/v": 3, "b/w": 1}, "go back to b/w"},
-		{"a quota below a minimum", nodes("A100", 8), []scaling.Quota{{Namespace: "a", Accelerator: "A100", GPUs: 1}}, []bid{{name: "a/v", on: "A100", have: 1, want: 3, min: 3, rank: 1}}, map[string]scaling.Replicas{"a/v": 1}, "below minReplicas, 3"},
-		{"no quota of the type", nodes("A100", 8), []scaling.Quota{{Namespace: "a", Accelerator: "H100", GPUs: 1}}, []bid{{name: "a/v", on: "A100", have: 1, want: 3, rank: 1}}, map[string]scaling.Replicas{"a/v": 3}, ""},
+		{"idle quota is borrowed", nodes("A100", 8), a100(2),
+			[]bid{{name: "a/v", on: "A100", have: 1, want: 9, rank: 1}, {name: "b/w", on: "A100", have: 1, want: 1, rank: 1}},
+			map[string]scaling.Replicas{"a/v": 5, "b/w": 1}, "the quota of namespace a is 2 A100, 5 are in use, and of the 6 in all quotas 6 are"},
+		{"owners before borrowers", nodes("A100", 8), a100(2),
+			[]bid{{name: "a/v", on: "A100", have: 2, want: 9, rank: 1}, {name: "b/w", on: "A100", have: 1, want: 3, rank: 9}},
+			map[string]scaling.Replicas{"a/v": 3, "b/w": 3}, ""},
+		{"what was borrowed is returned", nodes("A100", 8), a100(2),
+			[]bid{{name: "a/v", on: "A100", have: 5, want: 5, rank: 1}, {name: "b/w", on: "A100", have: 1, want: 3, rank: 9}},
+			map[string]scaling.Replicas{"a/v": 3, "b/w": 1}, "go back to b/w"},
+		{"a quota below a minimum", nodes("A100", 8), []scaling.Quota{{Namespace: "a", Accelerator: "A100", GPUs: 1}},
+			[]bid{{name: "a/v", on: "A100", have: 1, want: 3, min: 3, rank: 1}}, map[string]scaling.Replicas{"a/v": 1}, "below minReplicas, 3"},
+		{"no quota of the type", nodes("A100", 8), []scaling.Quota{{Namespace: "a", Accelerator: "H100", GPUs: 1}},
+			[]bid{{name: "a/v", on: "A100", have: 1, want: 3, rank: 1}}, map[string]scaling.Replicas{"a/v": 3}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			in, plan := contestOf(tc.inventory, tc.quotas, tc.bids...)
@@ -178,7 +215,7 @@ func TestCapacityGrantsWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestBorrowedIsBackWithinTwoCycles carries the decisions out.
+// TestBorrowedIsBackWithinTwoCycles applies the decisions of each cycle.
 func TestBorrowedIsBackWithinTwoCycles(t *testing.T) {
 	quotas := []scaling.Quota{{Namespace: "a", Accelerator: "A100", GPUs: 2}, {Namespace: "b", Accelerator: "A100", GPUs: 6}}
 	a, b := bid{name: "a/v", on: "A100", have: 8, want: 8, rank: 1}, bid{name: "b/w", on: "A100", have: 0, want: 6, rank: 50}
@@ -230,8 +267,8 @@ func randomContest(r *rand.Rand) (Input, scaling.Plan) {
 	return contestOf(inventory, quotas, bids...)
 }
 
-// placeable reports whether replicas of so many accelerators each fit the free
-// nodes at the same time, by trying.
+// placeable reports, by trial, whether all replicas fit the free accelerators of the nodes at the
+// same time.
 func placeable(free []scaling.Accelerators, replicas []scaling.Accelerators) bool {
 	if len(replicas) == 0 {
 		return true
@@ -345,7 +382,7 @@ func FuzzCapacity(f *testing.F) {
 	})
 }
 
-// limiterInputs are what variants ask for, and the GPUs of the nodes by product.
+// limiterInputs are the requests of variants, and the GPUs of the nodes by product.
 type limiterInputs struct {
 	Decisions []struct {
 		Accelerator, Variant string
@@ -357,8 +394,8 @@ type limiterInputs struct {
 	NodeInventory map[string]scaling.Accelerators
 }
 
-// acceleratorOf returns the accelerator of a product: the longest name that is asked for and is a
-// part of it, else its second word, as the published inventory has it.
+// acceleratorOf returns the accelerator of a product: the longest requested name that is a part of
+// it, else its second word, as in the published inventory.
 func (in limiterInputs) acceleratorOf(product string) string {
 	best := ""
 	for _, d := range in.Decisions {
@@ -380,8 +417,8 @@ type granted struct {
 	WasLimited    bool
 }
 
-// TestGoldenLimiter reads the recorded cases. They differ in one thing, by intent:
-// the words of a step, which name the type and who holds it.
+// TestGoldenLimiter compares with the recorded cases. They differ, by intent, only in the words of
+// a step, which name the type and who holds it.
 func TestGoldenLimiter(t *testing.T) {
 	for _, c := range goldentest.Read[limiterInputs, struct{ Decisions []granted }](t, "limiter") {
 		inventory := scaling.Inventory{Known: true}

@@ -10,8 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// wrong is a clock that is set forward and back, by up to six hours, beside the time
-// that passes.
+// wrong is a clock that is set forward and back by up to six hours while time passes.
 type wrong struct {
 	passed, off time.Duration
 	stepped     time.Duration // when it was set last
@@ -25,9 +24,9 @@ func (c *wrong) pass(r *rand.Rand, d time.Duration) {
 	}
 }
 
-// TestAStepOfTheClockHoldsNoDecisionForLongerThanItsPeriod: what was asked for without
-// a break for the period and a cycle since the last step, in time that passes, is
-// decided, whatever the clock shows.
+// TestAStepOfTheClockHoldsNoDecisionForLongerThanItsPeriod: a number takes effect once it has been
+// wanted without a break for the period and a cycle. The wait counts real time since the last clock
+// step, whatever the clock shows.
 func TestAStepOfTheClockHoldsNoDecisionForLongerThanItsPeriod(t *testing.T) {
 	const cycle = 30 * time.Second
 	grew, shrank := 0, 0

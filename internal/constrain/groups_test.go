@@ -6,7 +6,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// nodesWith is a stock of H100: by free accelerators, how many nodes.
+// nodesWith returns a stock of H100: the number of nodes for each number of free accelerators.
 func nodesWith(free map[scaling.Accelerators]int) scaling.Inventory {
 	g := scaling.NodeGroup{Accelerator: "H100", Total: 1000}
 	for gpus, nodes := range free {
@@ -15,8 +15,8 @@ func nodesWith(free map[scaling.Accelerators]int) scaling.Inventory {
 	return scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{g}}
 }
 
-// TestAReplicaOfSeveralPodsTakesThemFromSeveralNodes: no node has all of its accelerators, and
-// a replica gets all of its pods or none.
+// TestAReplicaOfSeveralPodsTakesThemFromSeveralNodes: no single node has all accelerators, and a
+// replica gets all of its pods or none.
 func TestAReplicaOfSeveralPodsTakesThemFromSeveralNodes(t *testing.T) {
 	one := func(gpus scaling.Accelerators) scaling.Variant { return scaling.Variant{GPUsRequested: gpus} }
 	group := func(first scaling.Accelerators, workers int, each scaling.Accelerators) scaling.Variant {
@@ -50,7 +50,7 @@ func TestAReplicaOfSeveralPodsTakesThemFromSeveralNodes(t *testing.T) {
 			if got != tc.want {
 				t.Errorf("%d replicas have a place, want %d", got, tc.want)
 			}
-			// What did not fit took nothing.
+			// A replica that did not fit took nothing.
 			if rest := unused(newStock(inventory)) - scaling.Accelerators(got)*tc.variant.GPUs(1); unused(s) != rest {
 				t.Errorf("%d accelerators are left, want %d", unused(s), rest)
 			}
@@ -68,7 +68,7 @@ func unused(s *stock) (n scaling.Accelerators) {
 	return n
 }
 
-// TestWhatAGroupNeedsIsSaidByPod: and not as if it were one.
+// TestWhatAGroupNeedsIsSaidByPod: the text does not treat a group as one pod.
 func TestWhatAGroupNeedsIsSaidByPod(t *testing.T) {
 	for want, v := range map[string]scaling.Variant{
 		"8 H100 on one node":                    {GPUsRequested: 8},
@@ -82,7 +82,7 @@ func TestWhatAGroupNeedsIsSaidByPod(t *testing.T) {
 	}
 }
 
-// TestAGroupMakesRoomForWhatItsNodesHold: several small nodes are no large one.
+// TestAGroupMakesRoomForWhatItsNodesHold: several small nodes do not make a large one.
 func TestAGroupMakesRoomForWhatItsNodesHold(t *testing.T) {
 	group := scaling.Variant{GPUsRequested: 32, Workers: 3, GPUsPerWorker: 8}
 	half := scaling.Variant{GPUsRequested: 16, Workers: 1, GPUsPerWorker: 8}

@@ -14,23 +14,23 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// contestant is a limited variant of one accelerator a replica, a model of its own, in
-// a cluster that carries its decisions out.
+// contestant is a limited variant, the only one of its model, whose replicas take one accelerator
+// each. Its cluster carries its decisions out.
 type contestant struct {
 	bid
 	spec    int           // replicas of its target
 	running int           // pods with a node
 	pending int           // pods without one
-	ending  []int         // cycles that are left to pods that terminate
+	ending  []int         // by terminating pod, cycles until it is gone
 	past    scaling.Past  // as the last cycle left it
 	target  int           // of the last decision
-	step    scaling.Step  // the last of it
-	delay   time.Duration // of its target behind its decision
-	due     time.Time     // when its target follows
+	step    scaling.Step  // of the last decision
+	delay   time.Duration // of the target behind the decision
+	due     time.Time     // when the target follows
 	late    bool          // its controller did nothing for a cycle
 }
 
-// nodePool is a cluster with accelerators of one type.
+// nodePool is a cluster with one type of accelerator.
 type nodePool struct {
 	r           *rand.Rand
 	gpus        int
@@ -51,7 +51,7 @@ func newNodePool(r *rand.Rand) *nodePool {
 	return y
 }
 
-// held is how many accelerators pods hold.
+// held returns how many accelerators pods hold.
 func (y *nodePool) held() int {
 	n := 0
 	for _, p := range y.contestants {
@@ -60,8 +60,8 @@ func (y *nodePool) held() int {
 	return n
 }
 
-// turn carries out what was decided, as controllers and the scheduler do in the 30 s
-// before a cycle; how long a pod takes to end is up to 5 minutes.
+// turn carries out the decisions, as controllers and the scheduler do in the 30 s before a cycle. A
+// pod takes up to 5 minutes to end.
 func (y *nodePool) turn() {
 	y.now = y.now.Add(30 * time.Second)
 	for _, p := range y.contestants {
@@ -75,7 +75,7 @@ func (y *nodePool) turn() {
 		if p.late = !p.late && y.r.IntN(4) == 0; p.late {
 			continue // for less than surplusFor
 		}
-		p.pending = min(p.pending, max(0, p.spec-p.running)) // those without a node go first
+		p.pending = min(p.pending, max(0, p.spec-p.running)) // pods without a node end first
 		for ; p.running > p.spec; p.running-- {
 			p.ending = append(p.ending, 1+y.r.IntN(10))
 		}
@@ -88,7 +88,7 @@ func (y *nodePool) turn() {
 	}
 }
 
-// lose takes a node away, with the pods on it.
+// lose removes a node of one accelerator, with its pods.
 func (y *nodePool) lose() {
 	for y.gpus--; y.held() > y.gpus; {
 		switch p := y.contestants[y.r.IntN(len(y.contestants))]; {
@@ -100,7 +100,7 @@ func (y *nodePool) lose() {
 	}
 }
 
-// decide is a cycle: what the stage is given, and what it says, is carried over.
+// decide runs a cycle and keeps its history and steps for the next one.
 func (y *nodePool) decide() (Input, scaling.Plan) {
 	var bids []bid
 	leaving, pending := 0, 0
@@ -138,7 +138,7 @@ func (y *nodePool) decide() (Input, scaling.Plan) {
 	return in, got
 }
 
-// singles are nodes of one accelerator, which are free or will be.
+// singles returns nodes of one accelerator each, free or leaving.
 func singles(free, leaving int) []scaling.FreeNodes {
 	var out []scaling.FreeNodes
 	if leaving > 0 {
@@ -150,13 +150,13 @@ func singles(free, leaving int) []scaling.FreeNodes {
 	return out
 }
 
-// settles is how many cycles of constant wants may pass until nothing moves. Pods
-// end within 10, targets follow within 2, and controllers are late one time in four:
-// of 4,000 seeds the slowest took 12.
+// settles is how many cycles with constant wants may pass before targets stop moving. Pods end
+// within 10 cycles, targets follow within 2, and a controller is late one time in four. Of 4,000
+// seeds the slowest took 12.
 const settles = 40
 
-// TestLimitedModeSettlesWhateverHappens lets wants change and nodes be lost in
-// between, and after that, nothing.
+// TestLimitedModeSettlesWhateverHappens: for 60 cycles wants change and nodes are lost. After that
+// nothing changes, and the targets come to rest.
 func TestLimitedModeSettlesWhateverHappens(t *testing.T) {
 	returned, lost, last := 0, 0, 0
 	for seed := range uint64(race.Cases(100)) {
@@ -210,7 +210,7 @@ func TestLimitedModeSettlesWhateverHappens(t *testing.T) {
 	}
 }
 
-// check holds what is true of every cycle.
+// check tests the rules of every cycle.
 func (y *nodePool) check(t *testing.T, in Input, plan scaling.Plan) {
 	t.Helper()
 	room, granted, wanted := 0, 0, 0
@@ -237,7 +237,7 @@ func (y *nodePool) check(t *testing.T, in Input, plan scaling.Plan) {
 	}
 }
 
-// checkSettled holds what is true once nothing moves.
+// checkSettled tests the rules that hold at rest.
 func (y *nodePool) checkSettled(t *testing.T) {
 	t.Helper()
 	for _, p := range y.contestants {

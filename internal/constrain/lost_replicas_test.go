@@ -10,8 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// leavingNode is a known inventory of one node on which so many are free, will be,
-// and are promised.
+// leavingNode returns a known inventory of one node with free, leaving and promised accelerators.
 func leavingNode(free, leaving, promised scaling.Accelerators) scaling.Inventory {
 	g := scaling.NodeGroup{Accelerator: "A100", Name: "pool", Total: 8, Promised: promised}
 	if free+leaving > 0 {
@@ -32,19 +31,32 @@ func TestReplicasThatNoNodeTakesAreGivenBack(t *testing.T) {
 		{"more are wanted", leavingNode(0, 0, 0), []bid{{name: "v", on: "A100", have: 3, want: 5, homeless: 1, rank: 1}}, map[string]scaling.Replicas{"v": 2}, "2 of 5 replicas"},
 		{"room is free again", leavingNode(1, 0, 0), []bid{{name: "v", on: "A100", have: 3, want: 3, homeless: 1, rank: 1}}, map[string]scaling.Replicas{"v": 3}, ""},
 		{"room is promised to it", leavingNode(0, 0, 1), []bid{{name: "v", on: "A100", have: 3, want: 3, homeless: 1, rank: 1}}, map[string]scaling.Replicas{"v": 3}, ""},
-		{"room is promised to one of two", leavingNode(0, 0, 1), []bid{{name: "v", on: "A100", have: 3, want: 3, homeless: 2, rank: 1}}, map[string]scaling.Replicas{"v": 2}, "no node has taken 1"},
-		{"the first in rank is taken to be promised it", leavingNode(0, 0, 1), []bid{{name: "a", on: "A100", have: 3, want: 3, homeless: 1, rank: 2}, {name: "b", on: "A100", have: 3, want: 3, homeless: 1, rank: 1}}, map[string]scaling.Replicas{"a": 2, "b": 3}, ""},
+		{"room is promised to one of two", leavingNode(0, 0, 1), []bid{{name: "v", on: "A100", have: 3, want: 3, homeless: 2, rank: 1}},
+			map[string]scaling.Replicas{"v": 2}, "no node has taken 1"},
+		{"the first in rank is taken to be promised it", leavingNode(0, 0, 1),
+			[]bid{{name: "a", on: "A100", have: 3, want: 3, homeless: 1, rank: 2}, {name: "b", on: "A100", have: 3, want: 3, homeless: 1, rank: 1}},
+			map[string]scaling.Replicas{"a": 2, "b": 3}, ""},
 		{"fewer are wanted anyway", leavingNode(0, 0, 0), []bid{{name: "v", on: "A100", have: 3, want: 2, homeless: 1, rank: 1}}, map[string]scaling.Replicas{"v": 2}, ""},
 		{"the minimum waits", leavingNode(0, 0, 0), []bid{{name: "v", on: "A100", have: 3, want: 3, min: 3, homeless: 2, rank: 1}}, map[string]scaling.Replicas{"v": 3}, ""},
-		{"as many as are beyond the minimum", leavingNode(0, 0, 0), []bid{{name: "v", on: "A100", have: 4, want: 4, min: 3, homeless: 2, rank: 1}}, map[string]scaling.Replicas{"v": 3}, ""},
+		{"as many as are beyond the minimum", leavingNode(0, 0, 0), []bid{{name: "v", on: "A100", have: 4, want: 4, min: 3, homeless: 2, rank: 1}},
+			map[string]scaling.Replicas{"v": 3}, ""},
 		{"the last of a model waits", leavingNode(0, 0, 0), []bid{{name: "v", on: "A100", have: 2, want: 2, homeless: 2, rank: 1}}, map[string]scaling.Replicas{"v": 1}, ""},
-		{"not while nothing is known of its load", leavingNode(0, 0, 0), []bid{{name: "v", on: "A100", have: 3, want: 3, homeless: 1, rank: 1, blind: true}}, map[string]scaling.Replicas{"v": 3}, ""},
+		{"not while nothing is known of its load", leavingNode(0, 0, 0), []bid{{name: "v", on: "A100", have: 3, want: 3, homeless: 1, rank: 1, blind: true}},
+			map[string]scaling.Replicas{"v": 3}, ""},
 		{"not where nothing limits it", leavingNode(0, 0, 0), []bid{{name: "v", on: "A100", have: 3, want: 3, homeless: 1, free: true}}, map[string]scaling.Replicas{"v": 3}, ""},
 		{"not while the stock is not known", scaling.Inventory{}, []bid{{name: "v", on: "A100", have: 3, want: 3, homeless: 1, rank: 1}}, map[string]scaling.Replicas{"v": 3}, ""},
-		{"a lower rank makes room", leavingNode(0, 0, 0), []bid{{name: "low", on: "A100", have: 3, want: 3, rank: 9}, {name: "high", on: "A100", have: 3, want: 3, homeless: 1, rank: 1}}, map[string]scaling.Replicas{"low": 2, "high": 2}, "1 replica with 1 A100 go back to ns/high"},
-		{"and for those up to the minimum, which wait for it", leavingNode(0, 0, 0), []bid{{name: "low", on: "A100", have: 3, want: 3, rank: 9}, {name: "high", on: "A100", have: 3, want: 3, min: 3, homeless: 1, rank: 1}}, map[string]scaling.Replicas{"low": 2, "high": 3}, ""},
-		{"those of a lower rank that no node takes make none", leavingNode(0, 0, 0), []bid{{name: "low", on: "A100", have: 4, want: 4, homeless: 2, rank: 9}, {name: "high", on: "A100", have: 1, want: 2, rank: 1}}, map[string]scaling.Replicas{"low": 1, "high": 1}, "go back to ns/high"},
-		{"a removal of such a one makes none", leavingNode(0, 0, 0), []bid{{name: "low", on: "A100", have: 4, want: 3, homeless: 1, rank: 9}, {name: "high", on: "A100", have: 1, want: 2, rank: 1}}, map[string]scaling.Replicas{"low": 2, "high": 1}, "go back to ns/high"},
+		{"a lower rank makes room", leavingNode(0, 0, 0),
+			[]bid{{name: "low", on: "A100", have: 3, want: 3, rank: 9}, {name: "high", on: "A100", have: 3, want: 3, homeless: 1, rank: 1}},
+			map[string]scaling.Replicas{"low": 2, "high": 2}, "1 replica with 1 A100 go back to ns/high"},
+		{"and for those up to the minimum, which wait for it", leavingNode(0, 0, 0),
+			[]bid{{name: "low", on: "A100", have: 3, want: 3, rank: 9}, {name: "high", on: "A100", have: 3, want: 3, min: 3, homeless: 1, rank: 1}},
+			map[string]scaling.Replicas{"low": 2, "high": 3}, ""},
+		{"those of a lower rank that no node takes make none", leavingNode(0, 0, 0),
+			[]bid{{name: "low", on: "A100", have: 4, want: 4, homeless: 2, rank: 9}, {name: "high", on: "A100", have: 1, want: 2, rank: 1}},
+			map[string]scaling.Replicas{"low": 1, "high": 1}, "go back to ns/high"},
+		{"a removal of such a one makes none", leavingNode(0, 0, 0),
+			[]bid{{name: "low", on: "A100", have: 4, want: 3, homeless: 1, rank: 9}, {name: "high", on: "A100", have: 1, want: 2, rank: 1}},
+			map[string]scaling.Replicas{"low": 2, "high": 1}, "go back to ns/high"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			in, plan := contestOf(tc.inventory, nil, tc.bids...)
@@ -59,7 +71,7 @@ func TestReplicasThatNoNodeTakesAreGivenBack(t *testing.T) {
 	}
 }
 
-// saidOf returns the details of the steps of the stage.
+// saidOf returns the details of the steps of the capacity stage.
 func saidOf(p scaling.Plan) string {
 	var said []string
 	for _, d := range p.Decisions {
@@ -74,7 +86,7 @@ func TestReplicasAreGivenBackAfterAMinuteAndTwoMoreCycles(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		interval time.Duration
-		want     int // the cycle in which one is given back, from 1
+		want     int // the cycle that gives one back, from 1
 	}{
 		{"every second", time.Second, 61},
 		{"every 30 seconds", 30 * time.Second, 3},
@@ -108,13 +120,24 @@ func TestNoModelReturnsWhatOthersAreLeaving(t *testing.T) {
 	}{
 		{"nothing leaves", leavingNode(0, 0, 0), []bid{gold, silver}, map[string]scaling.Replicas{"gold": 2, "silver": 1}},
 		{"a pod that terminates", leavingNode(0, 1, 0), []bid{gold, silver}, map[string]scaling.Replicas{"gold": 2, "silver": 2}},
-		{"a pod beyond the replicas", leavingNode(0, 0, 0), []bid{gold, silver, {name: "bronze", on: "A100", have: 2, want: 3, surplus: 1, rank: 9}}, map[string]scaling.Replicas{"gold": 2, "silver": 2, "bronze": 2}},
-		{"a replica that the target has still", leavingNode(0, 0, 0), []bid{gold, silver, {name: "bronze", on: "A100", have: 2, want: 1, rank: 9}}, map[string]scaling.Replicas{"gold": 2, "silver": 2, "bronze": 1}},
-		{"one of two that are short", leavingNode(0, 1, 0), []bid{{name: "gold", on: "A100", have: 2, want: 4, rank: 1}, {name: "silver", on: "A100", have: 3, want: 3, rank: 5}}, map[string]scaling.Replicas{"gold": 2, "silver": 2}},
-		{"too few on one node", leavingNode(0, 1, 0), []bid{{name: "gold", on: "A100", gpus: 2, want: 1, rank: 1}, {name: "silver", on: "A100", gpus: 2, have: 2, want: 2, rank: 5}}, map[string]scaling.Replicas{"gold": 0, "silver": 1}},
-		{"together with what is free", leavingNode(1, 1, 0), []bid{{name: "gold", on: "A100", gpus: 2, want: 1, rank: 1}, {name: "silver", on: "A100", gpus: 2, have: 2, want: 2, rank: 5}}, map[string]scaling.Replicas{"gold": 0, "silver": 2}},
-		{"one that was told to go before its equals", leavingNode(0, 0, 0), []bid{gold, silver, {name: "other", on: "A100", have: 2, want: 2, load: 9, goes: 1, rank: 5}}, map[string]scaling.Replicas{"gold": 2, "silver": 2, "other": 1}},
-		{"one below its minimum before a higher rank", leavingNode(0, 1, 0), []bid{gold, {name: "bronze", on: "A100", want: 1, min: 1, rank: 9}}, map[string]scaling.Replicas{"gold": 2, "bronze": 0}},
+		{"a pod beyond the replicas", leavingNode(0, 0, 0), []bid{gold, silver, {name: "bronze", on: "A100", have: 2, want: 3, surplus: 1, rank: 9}},
+			map[string]scaling.Replicas{"gold": 2, "silver": 2, "bronze": 2}},
+		{"a replica that the target has still", leavingNode(0, 0, 0), []bid{gold, silver, {name: "bronze", on: "A100", have: 2, want: 1, rank: 9}},
+			map[string]scaling.Replicas{"gold": 2, "silver": 2, "bronze": 1}},
+		{"one of two that are short", leavingNode(0, 1, 0),
+			[]bid{{name: "gold", on: "A100", have: 2, want: 4, rank: 1}, {name: "silver", on: "A100", have: 3, want: 3, rank: 5}},
+			map[string]scaling.Replicas{"gold": 2, "silver": 2}},
+		{"too few on one node", leavingNode(0, 1, 0),
+			[]bid{{name: "gold", on: "A100", gpus: 2, want: 1, rank: 1}, {name: "silver", on: "A100", gpus: 2, have: 2, want: 2, rank: 5}},
+			map[string]scaling.Replicas{"gold": 0, "silver": 1}},
+		{"together with what is free", leavingNode(1, 1, 0),
+			[]bid{{name: "gold", on: "A100", gpus: 2, want: 1, rank: 1}, {name: "silver", on: "A100", gpus: 2, have: 2, want: 2, rank: 5}},
+			map[string]scaling.Replicas{"gold": 0, "silver": 2}},
+		{"one that was told to go before its equals", leavingNode(0, 0, 0),
+			[]bid{gold, silver, {name: "other", on: "A100", have: 2, want: 2, load: 9, goes: 1, rank: 5}},
+			map[string]scaling.Replicas{"gold": 2, "silver": 2, "other": 1}},
+		{"one below its minimum before a higher rank", leavingNode(0, 1, 0), []bid{gold, {name: "bronze", on: "A100", want: 1, min: 1, rank: 9}},
+			map[string]scaling.Replicas{"gold": 2, "bronze": 0}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			in, plan := contestOf(tc.inventory, nil, tc.others...)
@@ -125,8 +148,8 @@ func TestNoModelReturnsWhatOthersAreLeaving(t *testing.T) {
 	}
 }
 
-// TestTheSurgeOfARolloutLeavesNothing: surge pods stay for longer than a controller takes
-// to end pods, so they do not count as leaving.
+// TestTheSurgeOfARolloutLeavesNothing: surge pods stay for longer than a controller takes to end
+// pods, so they do not count as leaving.
 func TestTheSurgeOfARolloutLeavesNothing(t *testing.T) {
 	in, plan := contestOf(leavingNode(0, 0, 0), nil,
 		bid{name: "high", on: "A100", have: 1, want: 2, rank: 1}, bid{name: "low", on: "A100", have: 2, want: 2, surplus: 1, rank: 9})
@@ -153,7 +176,7 @@ func TestWhatDoesNotLeaveMakesNoRoom(t *testing.T) {
 	}
 }
 
-// TestABorrowerGivesBackFirstWhatHasNotStarted: it lost a replica that ran, and went on
+// TestABorrowerGivesBackFirstWhatHasNotStarted: otherwise it loses a running replica and keeps
 // waiting with another.
 func TestABorrowerGivesBackFirstWhatHasNotStarted(t *testing.T) {
 	quotas := []scaling.Quota{{Namespace: "a", Accelerator: "A100", GPUs: 2}, {Namespace: "b", Accelerator: "A100", GPUs: 4}}

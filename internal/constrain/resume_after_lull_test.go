@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestALoadThatComesBackHasItsFleetAgain: at once, at the pace and within the bounds of
-// the user.
+// TestALoadThatComesBackHasItsFleetAgain: at once, within the pace and the bounds that the user
+// set.
 func TestALoadThatComesBackHasItsFleetAgain(t *testing.T) {
 	retained := func(d *scaling.Decision) {
 		*d = d.Then(scaling.StageRetention, d.Target(), scaling.ReasonRequestsWaiting, "requests wait")

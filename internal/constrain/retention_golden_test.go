@@ -13,15 +13,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Three rules by which the recorded answers differ here. All of them measured the retention period
-// from the last change of the decision; here their ages are those of the last request, and with
-// these the numbers are equal.
+// TestGoldenZero compares with the recorded cases. The published version measured the retention
+// period from the last change of the decision. Here the recorded ages are those of the last request,
+// and the numbers are equal but for three rules:
 //
-//   - Without metrics nothing goes to zero: the published variants were taken there after a time
-//     without any. Where nothing is known nothing changes; where idleness is, the numbers are equal.
-//   - Where zero is off, no number jumps to one. What becomes of the last replicas is equal; the
-//     others are taken down by the optimizer, one step after the other, as in any reduction.
-//   - The configuration refuses a retention period of 0; nothing is decided by one.
+//   - Without metrics no variant goes to zero: the published version took variants there after some
+//     time.
+//   - Where scale to zero is off, no number jumps to one: the optimizer takes replicas down step by
+//     step, as in any reduction. The last replicas end up the same.
+//   - The configuration refuses a retention period of 0, so no decision comes from one.
 func TestGoldenZero(t *testing.T) {
 	areas := map[string]func(*testing.T, goldentest.Raw){
 		"retention-scaling": goldenScaling, "retention-exceeded": goldenExceeded, "zero-rate": goldenZeroRate,
@@ -32,13 +32,13 @@ func TestGoldenZero(t *testing.T) {
 	}
 }
 
-// settledAfter is the quiet of a model that is idle for longer than a period.
+// settledAfter returns the activity of a model that has been idle for longer than a period.
 func settledAfter(period time.Duration) scaling.Activity { return quiet(period + time.Second) }
 
 func goldenScaling(t *testing.T, c goldentest.Raw) {
 	var in struct {
 		RetentionPeriod, ScaleToZero string
-		PathName                     string // the part of the published code that did it
+		PathName                     string // the part of the published code that decided
 		Variants                     []struct {
 			AcceleratorCount             scaling.Accelerators
 			CurrentReplicas, MinReplicas scaling.Replicas
@@ -72,7 +72,7 @@ func goldenScaling(t *testing.T, c goldentest.Raw) {
 	}
 	if !zero.Enabled {
 		for i := range pieces {
-			pieces[i].asked = min(pieces[i].asked, max(1, pieces[i].min)) // as the optimizer leaves it
+			pieces[i].asked = min(pieces[i].asked, max(1, pieces[i].min)) // as the optimizer would ask
 		}
 	}
 	if got, _ := retain(zero, settledAfter(period), pieces...); !cmp.Equal(got, want) {
@@ -100,8 +100,8 @@ func goldenExceeded(t *testing.T, c goldentest.Raw) {
 	}
 }
 
-// goldenZeroRate takes requests over the retention period for activity within it,
-// and a variant without a solution for one of which the load is not known.
+// goldenZeroRate takes recorded requests over the retention period for activity within it, and a
+// variant without a solution for one with unknown load.
 func goldenZeroRate(t *testing.T, c goldentest.Raw) {
 	var in struct {
 		ScaleToZeroEnabled         *bool
@@ -156,7 +156,7 @@ func goldenEnforcer(t *testing.T, c goldentest.Raw) {
 	for name, target := range in.Targets {
 		cost, ok := in.Costs[name]
 		if !ok {
-			cost = 10 // the default of a variant without one
+			cost = 10 // the default cost
 		}
 		pieces = append(pieces, piece{name: name, current: target, ready: target, asked: target, cost: cost})
 	}

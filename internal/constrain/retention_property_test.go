@@ -14,14 +14,13 @@ const (
 	window = time.Minute
 )
 
-// request is one that was sent, and what became of it.
+// request is one request and its outcome.
 type request struct {
-	arrived, begun, ended time.Time // begun and ended are zero before
+	arrived, begun, ended time.Time // begun and ended are zero until then
 	takes                 time.Duration
 }
 
-// site is a model with two variants, its requests, and a process that decides
-// about it every tick.
+// site is a model with two variants, its requests, and a process that decides every tick.
 type site struct {
 	t        *testing.T
 	r        *rand.Rand
@@ -30,9 +29,9 @@ type site struct {
 	policy   Pacing
 	history  scaling.History
 	variants []scaling.Variant
-	ordered  []time.Time // of each variant, when its replicas were last raised
+	ordered  []time.Time // by variant, when its replicas were last raised
 	requests []request
-	outage   [2]time.Time // the last: from, to
+	outage   [2]time.Time // from and to of the last outage
 	zeros    int
 }
 
@@ -61,7 +60,7 @@ func (s *site) replicas() (current, ready scaling.Replicas) {
 	return current, ready
 }
 
-// pass lets a tick go by: pods start, requests arrive, begin and end.
+// pass advances by a tick: pods start, requests arrive, begin and end.
 func (s *site) pass(busy bool) {
 	s.now = s.now.Add(tick)
 	for i := range s.variants {
@@ -108,7 +107,7 @@ func (s *site) held() (waiting, running float64) {
 	return waiting, running
 }
 
-// lastActive is when the model last had anything to do: now while it has.
+// lastActive returns when the model last had a request: now while it has one.
 func (s *site) lastActive() time.Time {
 	var last time.Time
 	for _, q := range s.requests {
@@ -123,7 +122,7 @@ func (s *site) lastActive() time.Time {
 	return last
 }
 
-// snapshot is what the source shows: nothing, half of the pods, or all.
+// snapshot returns the readings of no pod (blind), of half of the pods, or of all.
 func (s *site) snapshot(blind, half bool) scaling.Snapshot {
 	snap := scaling.Snapshot{Model: model, At: s.now, Window: window, Variants: s.variants}
 	if blind {
@@ -135,7 +134,7 @@ func (s *site) snapshot(blind, half bool) scaling.Snapshot {
 	if s.gateway {
 		snap.Load.GatewayQueue = scaling.Measured(waiting, scaling.Fresh)
 	}
-	since := s.now.Add(-s.policy.Zero.Retention - tick) // asked for a little more, which must be longer
+	since := s.now.Add(-s.policy.Zero.Retention - tick) // a query reaches a little further back than the period
 	if since.After(s.outage[0]) && since.Before(s.outage[1]) {
 		since = s.outage[1] // no sample from before
 	}
@@ -145,7 +144,7 @@ func (s *site) snapshot(blind, half bool) scaling.Snapshot {
 			sample := scaling.ReplicaSample{Pod: v.Key.Name + string(rune('0'+i)), Variant: v.Key, Ready: true, At: s.now}
 			if !half || i%2 == 1 {
 				sample.Running, sample.QueueLengthNow = scaling.Measured(running, scaling.Fresh), scaling.Measured(0, scaling.Fresh)
-				running = 0 // all of it is on the first that reports
+				running = 0 // the first pod that reports runs them all
 			}
 			snap.Replicas = append(snap.Replicas, sample)
 		}
@@ -153,7 +152,7 @@ func (s *site) snapshot(blind, half bool) scaling.Snapshot {
 	return snap
 }
 
-// decide puts what an optimizer asks for through the chain and remembers it.
+// decide passes the decision of an optimizer through the chain and stores the result.
 func (s *site) decide(snap scaling.Snapshot) {
 	activity := s.history.Model(s.variants).Activity.Then(snap)
 	in := Input{
@@ -168,9 +167,9 @@ func (s *site) decide(snap scaling.Snapshot) {
 		asked := s.history.LastDesired(v)
 		switch {
 		case i == 1 && current == 0 && waiting > 0:
-			asked = 1 // woken
+			asked = 1 // a wake-up
 		case asked > 0:
-			asked = scaling.Replicas(s.r.IntN(4)) // anything at all, zero too
+			asked = scaling.Replicas(s.r.IntN(4)) // any number, zero too
 		}
 		plan.Decisions = append(plan.Decisions, scaling.Decision{Variant: v.Key, Model: model, Current: v.Replicas.Current}.Then(scaling.StageOptimize, asked, "Asked", ""))
 	}
@@ -187,7 +186,7 @@ func (s *site) decide(snap scaling.Snapshot) {
 	}
 }
 
-// restart forgets what is in memory alone: the decisions are in status.
+// restart drops what is in memory only; the decisions are in status.
 func (s *site) restart() {
 	kept := scaling.History{}
 	for k, p := range s.history {
@@ -196,10 +195,10 @@ func (s *site) restart() {
 	s.history = kept
 }
 
-// run lives through a random history and checks every tick of it.
+// run lives through a random history and checks every tick.
 func (s *site) run(ticks int) {
 	busy, blindTill, halfTill := false, s.now, s.now
-	uncertain := s.now // when something last kept the model from being known to be idle
+	uncertain := s.now // when the last obstacle to knowing that the model is idle ended
 	for range ticks {
 		if s.r.IntN(25) == 0 {
 			busy = !busy && s.r.IntN(2) == 0
@@ -244,9 +243,8 @@ func (s *site) run(ticks int) {
 	}
 }
 
-// TestZeroIsReachedByTheRetentionPeriodAndNeverBefore lives through histories of
-// activity, outages, pods that do not report, restarts and configuration changes,
-// with and without a gateway.
+// TestZeroIsReachedByTheRetentionPeriodAndNeverBefore runs histories of activity, outages, pods
+// that do not report, restarts and configuration changes, with and without a gateway.
 func TestZeroIsReachedByTheRetentionPeriodAndNeverBefore(t *testing.T) {
 	zeros := 0
 	for seed := range uint64(race.Cases(120)) {

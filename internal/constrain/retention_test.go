@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// piece is one variant of a model that is put through Retention, by its name.
+// piece is one variant of a model, known by its name, that passes through Retention.
 type piece struct {
 	name            string
 	current, ready  scaling.Replicas
@@ -22,26 +22,26 @@ type piece struct {
 	asked           scaling.Replicas // replicas that the optimizer asks for
 	stands          scaling.Replicas // the last decision, with decided
 	decided         bool             // whether there is one
-	ago             time.Duration    // when that was decided; 0 is an hour
+	ago             time.Duration    // time since that decision; 0 means an hour
 	paused, missing bool
-	unseen          time.Duration // for how long it has been missing, with decided
-	gone            bool          // it does not exist
+	unseen          time.Duration // how long it has been missing, with decided
+	gone            bool          // its target does not exist
 }
 
 func vkey(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
 
-// quiet is the activity of a model that is known to have been idle so long.
+// quiet returns the activity of a model that is known to have been idle for d.
 func quiet(d time.Duration) scaling.Activity {
 	return scaling.Activity{At: start, Life: scaling.LifeIdle, IdleSince: start.Add(-d), Until: start}
 }
 
-// then is an activity at a later cycle with another last request.
+// then returns a with the life and the detail of later.
 func then(a, later scaling.Activity) scaling.Activity {
 	a.Life, a.Detail = later.Life, later.Detail
 	return a
 }
 
-// retain runs the pieces through Retention and returns the decision of each.
+// retain passes the pieces through Retention and returns the target of each.
 func retain(zero Zero, activity scaling.Activity, pieces ...piece) (map[string]scaling.Replicas, scaling.Plan) {
 	in := Input{
 		Now: start, Variants: map[scaling.VariantKey]scaling.Variant{}, History: scaling.History{},
@@ -81,7 +81,7 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 		activity scaling.Activity
 		pieces   []piece
 		want     map[string]scaling.Replicas
-		reason   scaling.Reason // of the first decision, "" where it is left alone
+		reason   scaling.Reason // of the first decision, "" where Retention leaves it alone
 	}{
 		{"idle for longer", on, long, []piece{one}, map[string]scaling.Replicas{"a": 0}, scaling.ReasonIdle},
 		{"exactly as long is not longer", on, quiet(10 * time.Minute), []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
@@ -96,7 +96,8 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 			map[string]scaling.Replicas{"a": 2, "b": 0},
 			scaling.ReasonIdle,
 		},
-		{"zero for nothing is not granted before", on, short, []piece{{name: "a", current: 3, ready: 3, stands: 3, decided: true}}, map[string]scaling.Replicas{"a": 3}, scaling.ReasonRetained},
+		{"zero for nothing is not granted before", on, short, []piece{{name: "a", current: 3, ready: 3, stands: 3, decided: true}},
+			map[string]scaling.Replicas{"a": 3}, scaling.ReasonRetained},
 		{"nor while nothing is known", on, unknown, []piece{{name: "a", current: 2, ready: 2}}, map[string]scaling.Replicas{"a": 2}, scaling.ReasonRetained},
 		{
 			"off: the last replica is on the cheapest", off, long,
@@ -122,7 +123,8 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 			map[string]scaling.Replicas{"a": 1, "b": 0},
 			scaling.ReasonIdle,
 		},
-		{"off: one that is asked for is settled all the same", off, long, []piece{{name: "a", current: 3, ready: 3, asked: 1}}, map[string]scaling.Replicas{"a": 1}, scaling.ReasonLastReplica},
+		{"off: one that is asked for is settled all the same", off, long, []piece{{name: "a", current: 3, ready: 3, asked: 1}},
+			map[string]scaling.Replicas{"a": 1}, scaling.ReasonLastReplica},
 		{
 			"off: what serves stays until what is cheaper is Ready", off, long,
 			[]piece{{name: "a", current: 1, asked: 1, cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
@@ -165,7 +167,8 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 			map[string]scaling.Replicas{"a": 0, "b": 1},
 			scaling.ReasonIdle,
 		},
-		{"off: one starts again where none is", off, unknown, []piece{{name: "a", decided: true}, {name: "b", decided: true, cost: 1}}, map[string]scaling.Replicas{"a": 1, "b": 0}, scaling.ReasonLastReplica},
+		{"off: one starts again where none is", off, unknown, []piece{{name: "a", decided: true}, {name: "b", decided: true, cost: 1}},
+			map[string]scaling.Replicas{"a": 1, "b": 0}, scaling.ReasonLastReplica},
 		{
 			"off: one whose target was deleted is not the one that stays", off, unknown,
 			[]piece{{name: "b", decided: true}, {name: "a", missing: true, gone: true, decided: true, stands: 1, asked: 1}},
@@ -247,8 +250,8 @@ func TestZeroIsNoFallback(t *testing.T) {
 	}
 }
 
-// TestZeroIsNotPaced: the retention period has been waited for, so neither a
-// stabilization period nor a step limit is added to it.
+// TestZeroIsNotPaced: the model has already waited for the retention period, so neither a
+// stabilization period nor a step limit applies.
 func TestZeroIsNotPaced(t *testing.T) {
 	v := scaling.Variant{Key: key, Model: model, Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: 3, Ready: 3}}
 	in := Input{
@@ -257,7 +260,7 @@ func TestZeroIsNotPaced(t *testing.T) {
 		Activity: map[scaling.ModelKey]scaling.Activity{model: quiet(2 * time.Minute)},
 	}
 	var got scaling.Decision
-	for asked := range 4 { // also where the optimizer asks for no more than that
+	for asked := range 4 { // also where the optimizer asks for zero itself
 		d := scaling.Decision{Variant: key, Model: model, Current: 3}.Then(scaling.StageOptimize, scaling.Replicas(asked), "Asked", "")
 		if got = Apply(in, scaling.Plan{Decisions: []scaling.Decision{d}}).Decisions[0]; got.Target() != 0 {
 			t.Errorf("asked for %d: got %d (%+v), want 0 at once", asked, got.Target(), got.Steps)
@@ -268,7 +271,7 @@ func TestZeroIsNotPaced(t *testing.T) {
 	}
 }
 
-// TestRetentionLeavesItsInput: stages return new values.
+// TestRetentionLeavesItsInput: a stage returns new values and does not modify its input.
 func TestRetentionLeavesItsInput(t *testing.T) {
 	in := Input{
 		Now: start, Variants: map[scaling.VariantKey]scaling.Variant{key: {Key: key, Model: model, Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}}},

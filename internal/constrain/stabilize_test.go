@@ -19,8 +19,8 @@ var (
 	model = scaling.ModelKey{Namespace: "ns", ID: "m"}
 )
 
-// run is one variant under a policy, whose target follows every decision at once
-// unless told otherwise.
+// run is one variant under a policy. has sets the replicas of its target; follow makes them follow
+// a decision.
 type run struct {
 	policy  Pacing
 	bounds  scaling.Bounds
@@ -35,12 +35,12 @@ func newRun(replicas scaling.Replicas, p Pacing) *run {
 	return r
 }
 
-// has sets what the target has.
+// has sets the replicas of the target.
 func (r *run) has(current, ready scaling.Replicas) {
 	r.counts = scaling.ReplicaCounts{Observed: true, Current: current, Ready: ready, Pending: current - ready}
 }
 
-// ask puts a decision for n replicas through the chain, so long after the start.
+// ask passes a decision for n replicas through the chain, at a time after the start.
 func (r *run) ask(after time.Duration, n scaling.Replicas, change ...func(*scaling.Decision)) scaling.Decision {
 	in := r.input(after)
 	d := scaling.Decision{Variant: key, Model: model, Current: r.counts.Current}.Then(scaling.StageOptimize, n, "Asked", "it was asked for")
@@ -52,7 +52,7 @@ func (r *run) ask(after time.Duration, n scaling.Replicas, change ...func(*scali
 	return d
 }
 
-// input is what the chain is given, so long after the start.
+// input returns the input of the chain at a time after the start.
 func (r *run) input(after time.Duration) Input {
 	v := scaling.Variant{Key: key, Model: model, Bounds: r.bounds, Replicas: r.counts, StartUp: r.startUp}
 	return Input{
@@ -61,14 +61,14 @@ func (r *run) input(after time.Duration) Input {
 	}
 }
 
-// record stores the wants and the decision.
+// record stores the wants and the decision in the history.
 func (r *run) record(in Input, d scaling.Decision) {
 	p := r.history[key]
 	p.Wants = Wants(in, d)
 	r.history[key] = p.Decide(d.Target(), in.Now)
 }
 
-// follow asks and has the target follow.
+// follow asks and sets the target to the decision.
 func (r *run) follow(after time.Duration, n scaling.Replicas, change ...func(*scaling.Decision)) scaling.Replicas {
 	to := r.ask(after, n, change...).Target()
 	r.has(to, to)
@@ -83,7 +83,7 @@ func spare(n scaling.Replicas) func(*scaling.Decision) {
 
 func fallback(d *scaling.Decision) { d.Fallback = true }
 
-// moment is one decision of a run and what becomes of it.
+// moment is one decision of a run and its expected result.
 type moment struct {
 	after  time.Duration
 	asked  scaling.Replicas
@@ -159,9 +159,8 @@ func TestStabilize(t *testing.T) {
 	}
 }
 
-// TestAReductionWaitsForAStartUp holds a reduction for as long as a replica takes to start, where
-// that is longer than the configured period: a replica given up for less time is missed while
-// another starts.
+// TestAReductionWaitsForAStartUp: a reduction waits for a start-up where that is longer than the
+// configured period. A replica removed for less time would be missed while another one starts.
 func TestAReductionWaitsForAStartUp(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -198,7 +197,7 @@ func TestStepsSayWhatTheyDidWithNumbers(t *testing.T) {
 	tests := []struct {
 		name   string
 		policy Pacing
-		asked  []scaling.Replicas // at 45 s from one to the next
+		asked  []scaling.Replicas // one every 45 s
 		want   string
 	}{
 		{
@@ -242,8 +241,7 @@ func TestStepsSayWhatTheyDidWithNumbers(t *testing.T) {
 	}
 }
 
-// The bounds are hard: what they ask for is reached at once, however slow the
-// policy is.
+// TestBoundsDoNotWait: bounds are hard and take effect at once, however slow the policy is.
 func TestBoundsDoNotWait(t *testing.T) {
 	slow := Pacing{ScaleUpStabilization: time.Hour, ScaleDownStabilization: time.Hour, MaxScaleUpStep: 1, MaxScaleDownStep: 1}
 	r := newRun(2, slow)
@@ -283,7 +281,8 @@ func TestAnOrderThatNeverArrivedIsCancelledInOneStep(t *testing.T) {
 	}
 }
 
-// A new process remembers the last decision and none of the wants.
+// TestNothingShrinksWithinAPeriodOfTheStart: a new process remembers the last decision and none of
+// the wants.
 func TestNothingShrinksWithinAPeriodOfTheStart(t *testing.T) {
 	r := newRun(4, Pacing{ScaleDownStabilization: 2 * time.Minute})
 	r.follow(0, 3)
@@ -315,9 +314,9 @@ func TestALongerPeriodCountsFromThen(t *testing.T) {
 	}
 }
 
-// TestDecisionsStayWithinWhatWasWanted: for random wants, the decision is always between
-// the last desired replicas and the requested ones. It never shrinks below the most and
-// never grows beyond the least that was wanted in the period.
+// TestDecisionsStayWithinWhatWasWanted: for random wants, the decision is between the last desired
+// replicas and the request. It never shrinks below the most, and never grows beyond the least, that
+// was wanted in the period.
 func TestDecisionsStayWithinWhatWasWanted(t *testing.T) {
 	for seed := range uint64(race.Cases(500)) {
 		rnd := rand.New(rand.NewPCG(seed, 4))

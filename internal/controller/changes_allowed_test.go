@@ -14,7 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// awaits has a reduction from 2 replicas wait for approval since 80 s.
+// awaits makes a reduction from 2 replicas wait for approval since second 80.
 func awaits(cycle scaling.CycleID, to scaling.Replicas) func(*explain.Explanation) {
 	return func(e *explain.Explanation) {
 		e.Variant.Approval.Required = true
@@ -25,7 +25,7 @@ func awaits(cycle scaling.CycleID, to scaling.Replicas) func(*explain.Explanatio
 	}
 }
 
-// approvedBefore has that reduction under way.
+// approvedBefore makes that reduction an approved one that is under way.
 func approvedBefore(e *explain.Explanation) {
 	deciding(1, scaling.ReasonSpareCapacity)(e)
 	e.Variant.Approval.Required = true
@@ -104,7 +104,7 @@ func TestAWaitIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestAWaitOutlivesTheManager: the next manager goes on with the wait, and takes an approval of it.
+// TestAWaitOutlivesTheManager: the next manager continues the wait and accepts an approval of it.
 func TestAWaitOutlivesTheManager(t *testing.T) {
 	va := object()
 	va.Status = statusAfter(va, explanation(awaits("5", 1)))

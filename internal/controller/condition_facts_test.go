@@ -15,9 +15,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestNothingRestsOnTheWordsOfAMessage follows random histories twice: once with the statuses as they
-// are written, and once with every message replaced by other words before the next cycle reads it. Reasons,
-// facts, events and all other fields are the same.
+// TestNothingRestsOnTheWordsOfAMessage runs random histories twice: with the statuses as written,
+// and with every message reworded before the next cycle reads it. Reasons, facts, events and all
+// other fields are the same.
 func TestNothingRestsOnTheWordsOfAMessage(t *testing.T) {
 	for seed := range uint64(500) {
 		plain, reworded := object(), object()
@@ -38,7 +38,7 @@ func TestNothingRestsOnTheWordsOfAMessage(t *testing.T) {
 	}
 }
 
-// reconciled returns the next status of va and the events that it brings.
+// reconciled returns the next status of va and the events of that step.
 func reconciled(va *v1alpha1.VariantAutoscaling, v found) (v1alpha1.VariantAutoscalingStatus, []string) {
 	va.Annotations = v.annotations
 	valid := withActuation(configurationValid(v.configured, va, v.view), va, v.scalers)
@@ -51,14 +51,14 @@ func reconciled(va *v1alpha1.VariantAutoscaling, v found) (v1alpha1.VariantAutos
 	return is, told(notices(was, is, v.view))
 }
 
-// found is what one cycle finds.
+// found is the input of one cycle.
 type found struct {
 	view
 	configured  Configured
 	annotations map[string]string
 }
 
-// history returns what ten cycles find, each state of which lasts for a few.
+// history returns the inputs of ten cycles; a state may last for several.
 func history(r *rand.Rand) []found {
 	pick := func(n int) bool { return r.IntN(n) == 0 }
 	rivals := []scaling.VariantKey{{Namespace: "n", Name: "u"}, keyV}
@@ -118,8 +118,8 @@ func withoutMessages(s v1alpha1.VariantAutoscalingStatus) v1alpha1.VariantAutosc
 	return s
 }
 
-// TestADefinitionThatDropsFactsCausesNoWrites: under the definition of an older version every status
-// comes back without facts. What stays the same is then neither written nor told again.
+// TestADefinitionThatDropsFactsCausesNoWrites: with an older CustomResourceDefinition every status
+// is read back without facts. An unchanged state is neither written again nor reported again.
 func TestADefinitionThatDropsFactsCausesNoWrites(t *testing.T) {
 	for seed := range uint64(200) {
 		va := object()
@@ -136,8 +136,9 @@ func TestADefinitionThatDropsFactsCausesNoWrites(t *testing.T) {
 	}
 }
 
-// TestFactsOfTheVersionBeforeAreReadFromItsMessages: that version kept in sentences that metrics are
-// awaited, and who else sets the replicas. Its other statuses tell nothing anew.
+// TestFactsOfTheVersionBeforeAreReadFromItsMessages: that version stored in messages only that
+// metrics are awaited, and which other scaler sets the replicas. Its other statuses are not
+// reported anew.
 func TestFactsOfTheVersionBeforeAreReadFromItsMessages(t *testing.T) {
 	older := func(kind v1alpha1.ConditionType, reason v1alpha1.ConditionReason, status metav1.ConditionStatus, message string) v1alpha1.VariantAutoscalingStatus {
 		return v1alpha1.VariantAutoscalingStatus{Conditions: []metav1.Condition{condition(kind, status, reason, message)}}

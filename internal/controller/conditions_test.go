@@ -97,10 +97,9 @@ func TestConditionsCarryGenerationAndMoveTheirTimeOnAFlipOnly(t *testing.T) {
 	}
 }
 
-// TestMetricsAvailableAsPublished holds the cases of the area
-// metrics-availability of the recorded contract. Two deviate: a source that is
-// not configured is a fault like any other, and a message holds no age. T-604, an
-// answer of the wrong type, does not reach a snapshot.
+// TestMetricsAvailableAsPublished compares with the cases of the area metrics-availability of the
+// recorded contract. Two deviate: a source that is not configured is a fault like any other, and a
+// message states no age. T-604, an answer of the wrong type, does not reach a snapshot.
 func TestMetricsAvailableAsPublished(t *testing.T) {
 	fault := func(text string) func(*explain.Explanation) {
 		return func(e *explain.Explanation) { e.Snapshot.Fault, e.Snapshot.Replicas = text, nil }
@@ -108,7 +107,7 @@ func TestMetricsAvailableAsPublished(t *testing.T) {
 	tests := map[string]struct {
 		e       explain.Explanation
 		want    string // status and reason
-		message string // that it begins with
+		message string // beginning of the message
 	}{
 		"T-602, deviates: not configured": {explanation(fault("Prometheus API not configured")), "False PrometheusError", "Failed to query Prometheus: Prometheus API not configured"},
 		"T-603: query error":              {explanation(fault("boom")), "False PrometheusError", "Failed to query Prometheus: boom"},
@@ -192,8 +191,8 @@ func TestReadingsOfOtherPodsAreNamed(t *testing.T) {
 	}
 }
 
-// TestOverdueOrderDoesNotFlap goes through the cycles of an order that is
-// overdue, some of which decide for a reason that says nothing about it.
+// TestOverdueOrderDoesNotFlap runs the cycles of an overdue order, some of which decide for an
+// unrelated reason.
 func TestOverdueOrderDoesNotFlap(t *testing.T) {
 	stuck := explanation(deciding(3, scaling.ReasonTargetNotMoving))
 	homeless := explanation(running(3, 2, 1), deciding(3, scaling.ReasonPodsUnschedulable))

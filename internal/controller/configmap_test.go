@@ -31,7 +31,7 @@ const (
 	settingsMap     = "workload-variant-autoscaler-variantautoscaling-config"
 )
 
-// bench is a Configuration around ConfigMaps and VariantAutoscalings in memory.
+// bench is a Configuration with ConfigMaps and VariantAutoscalings in memory.
 type bench struct {
 	*Configuration
 	store *config.Store
@@ -43,16 +43,16 @@ type bench struct {
 	handlers []toolscache.ResourceEventHandler
 	woken    []string
 	taken    []config.Settings
-	refuse   []config.Finding // by Take
+	refuse   []config.Finding // findings that Take returns
 	logged   []string
 	told     []string
 	cycle    scaling.CycleID
-	takes    time.Duration // to list ConfigMaps
+	takes    time.Duration // duration of listing ConfigMaps
 	looks    int
 }
 
-// onBench runs a Configuration around act in a bubble of virtual time, with two
-// variants in n and one in other, and with what there is before it starts.
+// onBench runs a Configuration and then act in virtual time, with two variants in namespace n and
+// one in other. before prepares the bench.
 func onBench(t *testing.T, before func(b *bench), act func(t *testing.T, b *bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +72,7 @@ func onBench(t *testing.T, before func(b *bench), act func(t *testing.T, b *benc
 	})
 }
 
-// newBench returns a bench of a process that leads.
+// newBench returns a bench whose process leads.
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	store, err := config.NewStore(config.StoreOptions{SystemNamespace: systemNamespace})
@@ -101,7 +101,7 @@ func (b *bench) note(list *[]string, text string) {
 	*list = append(*list, text)
 }
 
-// seen returns what was noted since the last call.
+// seen returns the notes since the last call and clears them.
 func (b *bench) seen(list *[]string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -155,8 +155,8 @@ func (b *bench) Eventf(of, _ runtime.Object, kind, reason, action, note string, 
 	b.note(&b.told, fmt.Sprintf("%s %s %s/%s %s: %s", kind, reason, m.Namespace, m.Name, action, fmt.Sprintf(note, args...)))
 }
 
-// write creates or updates a ConfigMap, deletes it where there is no data, and
-// waits until that has been looked at.
+// write creates or updates a ConfigMap, or deletes it if there is no data, and waits until the
+// Configuration has seen that.
 func (b *bench) write(namespace, name string, pairs ...string) {
 	key := client.ObjectKey{Namespace: namespace, Name: name}
 	change := ConfigMapChange{Key: key, Trigger: "updated"}
@@ -197,7 +197,8 @@ func TestAChangeThatMattersWakesOneCycleAndSaysSo(t *testing.T) {
 			{name: "updated", write: []string{systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.6"}, woken: []string{wakes}, trigger: "updated", n: 0.6, other: 0.6},
 			{name: "bad content keeps the last good", write: []string{systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 60"}, n: 0.6, other: 0.6, findings: 1},
 			{name: "mended", write: []string{systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.6"}, n: 0.6, other: 0.6},
-			{name: "override of a namespace", write: []string{"n", thresholdsMap, "default", "kvCacheThreshold: 0.5"}, woken: []string{wakes}, trigger: "created", n: 0.5, other: 0.6},
+			{name: "override of a namespace", write: []string{"n", thresholdsMap, "default", "kvCacheThreshold: 0.5"}, woken: []string{wakes},
+				trigger: "created", n: 0.5, other: 0.6},
 			{name: "a namespace without variants", write: []string{"elsewhere", thresholdsMap, "default", "kvCacheThreshold: 50"}, n: 0.5, other: 0.6},
 			{name: "override deleted", write: []string{"n", thresholdsMap}, woken: []string{wakes}, trigger: "deleted", n: 0.6, other: 0.6},
 			{name: "deleted", write: []string{systemNamespace, thresholdsMap}, woken: []string{wakes}, trigger: "deleted", n: 0.8, other: 0.8},
@@ -341,8 +342,8 @@ func TestAManagerThatDoesNotLeadKeepsUpAndSaysNothing(t *testing.T) {
 	})
 }
 
-// TestWhoComesToLeadMissesNoChange lets a change and the lead come together, in
-// which case no model may have been decided by it: whichever is seen first.
+// TestWhoComesToLeadMissesNoChange: a change comes as the process begins to lead. Whichever is seen
+// first, the change wakes one cycle.
 func TestWhoComesToLeadMissesNoChange(t *testing.T) {
 	for range 20 {
 		var leads chan struct{}
@@ -410,9 +411,9 @@ func (b *bench) GetInformer(context.Context, client.Object, ...cache.InformerGet
 	return rememberedInformer{b: b}, nil
 }
 
-// rememberedInformer is an informer that the test speaks for.
+// rememberedInformer is an informer whose handlers the test calls.
 type rememberedInformer struct {
-	cache.Informer // what is not needed here panics
+	cache.Informer // other methods panic
 	b              *bench
 }
 
@@ -423,8 +424,8 @@ func (r rememberedInformer) AddEventHandler(h toolscache.ResourceEventHandler) (
 	}{}, nil
 }
 
-// TestWhatTheStartHasLoggedIsToldAndNotLoggedAgain shows a finding that the start
-// has logged, and what becomes of it later.
+// TestWhatTheStartHasLoggedIsToldAndNotLoggedAgain: a finding that the start has logged causes an
+// event only. When it comes back later, it is logged too.
 func TestWhatTheStartHasLoggedIsToldAndNotLoggedAgain(t *testing.T) {
 	key := client.ObjectKey{Namespace: systemNamespace, Name: thresholdsMap}
 	bad := map[string]string{"default": "kvCacheThreshold: 80"}
@@ -453,8 +454,8 @@ func TestWhatTheStartHasLoggedIsToldAndNotLoggedAgain(t *testing.T) {
 	})
 }
 
-// TestEditsInALoopTakeATenthOfTheTime edits a ConfigMap ten times a second while a look takes
-// half a second.
+// TestEditsInALoopTakeATenthOfTheTime edits a ConfigMap ten times a second, where a look takes half
+// a second.
 func TestEditsInALoopTakeATenthOfTheTime(t *testing.T) {
 	onBench(t, func(b *bench) { b.takes = 500 * time.Millisecond }, func(t *testing.T, b *bench) {
 		for n := range 600 {

@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// naming has an object name the service class under a key.
+// naming makes an object name the service class with a key.
 func naming(key string) func(*v1alpha1.VariantAutoscaling) {
 	return func(va *v1alpha1.VariantAutoscaling) {
 		va.Spec.SLOClassRef = &v1alpha1.SLOClassRef{Name: "classes", Key: key}
@@ -33,10 +33,10 @@ func TestConfigurationValidSaysWhichClassAndProfileAreMissing(t *testing.T) {
 		va      *v1alpha1.VariantAutoscaling
 		engine  string
 		classes map[string]config.Objective
-		named   []config.ClassRef // by the variants of the model, the first the most important
+		named   []config.ClassRef // named by the variants of the model, the most important first
 		variant scaling.Variant
 		learned bool
-		shared  int // namespaces
+		shared  int // number of namespaces
 		reason  v1alpha1.ConditionReason
 		want    string
 	}{

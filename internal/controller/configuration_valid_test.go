@@ -72,7 +72,7 @@ func TestAnInvalidConfigurationDoesNotStandInTheWayOfReady(t *testing.T) {
 	f.reconcile(t)
 	f.found.all = []config.Finding{{Severity: config.Refused, ConfigMap: "c", Problem: "is not read"}}
 	for range 3 {
-		f.reconcile(t) // without another cycle
+		f.reconcile(t) // no further cycle
 	}
 	if f.objects.writes != 2 {
 		t.Errorf("%d writes, want the first and one for the finding", f.objects.writes)

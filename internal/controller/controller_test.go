@@ -10,7 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// at returns an instant, some seconds after the beginning.
+// at returns an instant, a number of seconds after the beginning.
 func at(seconds int) time.Time {
 	return time.Date(2026, 1, 1, 0, 0, seconds, 0, time.UTC)
 }
@@ -36,8 +36,8 @@ func object(change ...func(*v1alpha1.VariantAutoscaling)) *v1alpha1.VariantAutos
 	return va
 }
 
-// explanation returns what a cycle at 100 s has to say of n/v in an ordinary
-// state: two Ready replicas on A100, fresh readings, nothing to change.
+// explanation returns the explanation of n/v by a cycle at 100 s: two Ready replicas on A100, fresh
+// readings, nothing to change.
 func explanation(change ...func(*explain.Explanation)) explain.Explanation {
 	model := scaling.ModelKey{Namespace: "n", ID: "m"}
 	e := explain.Explanation{
@@ -57,7 +57,7 @@ func explanation(change ...func(*explain.Explanation)) explain.Explanation {
 	return e
 }
 
-// sample returns what a Ready pod of n/v reported.
+// sample returns the readings of a Ready pod of n/v.
 func sample(state scaling.Freshness) scaling.ReplicaSample {
 	r := scaling.Reading{State: state}
 	return scaling.ReplicaSample{Variant: keyV, Ready: true, KVCacheUsage: r, QueueLength: r}
@@ -67,7 +67,7 @@ func samples(s ...scaling.ReplicaSample) func(*explain.Explanation) {
 	return func(e *explain.Explanation) { e.Snapshot.Replicas = s }
 }
 
-// deciding replaces the decision by one for a number of replicas.
+// deciding replaces the decision by one for another number of replicas.
 func deciding(to scaling.Replicas, reason scaling.Reason) func(*explain.Explanation) {
 	return func(e *explain.Explanation) {
 		e.Decision = scaling.Decision{Variant: keyV, Current: e.Variant.Replicas.Current}.Then(scaling.StageOptimize, to, reason, "why")
@@ -111,7 +111,7 @@ func seen(e explain.Explanation) view {
 	return view{at: e.At, cycle: e.Cycle, explained: true, Explanation: e}
 }
 
-// statusAfter returns the status of an object after explanations in turn.
+// statusAfter returns the status of an object after a sequence of explanations.
 func statusAfter(va *v1alpha1.VariantAutoscaling, es ...explain.Explanation) v1alpha1.VariantAutoscalingStatus {
 	va = va.DeepCopy()
 	for _, e := range es {

@@ -43,7 +43,7 @@ func TestLastUpdateMovesWithNumberOrReason(t *testing.T) {
 	}
 }
 
-// TestGoldenLastUpdate: the recorded decisions were all stored before.
+// TestGoldenLastUpdate: every recorded case has a stored decision.
 func TestGoldenLastUpdate(t *testing.T) {
 	type inputs struct {
 		Desired, PrevReplicas, PrevChanged int32
@@ -66,8 +66,7 @@ func TestGoldenLastUpdate(t *testing.T) {
 	}
 }
 
-// TestReasonStaysWithTheNumber goes through cycles; what lastUpdate says after
-// the last one is compared.
+// TestReasonStaysWithTheNumber runs cycles and compares lastUpdate after the last one.
 func TestReasonStaysWithTheNumber(t *testing.T) {
 	grew := explanation(deciding(3, scaling.ReasonSaturated))
 	waits := explanation(later(110), deciding(3, scaling.ReasonInTransition))

@@ -93,7 +93,7 @@ func TestEventHoldsNumbersReasonAndCycle(t *testing.T) {
 	if want := "from 2 to 3 replicas; the target asks for 2: Saturated (why); cycle 7"; len(got) != 1 || got[0].note != want {
 		t.Errorf("got %v, want %q", got, want)
 	}
-	// The target follows while the next decision is made: of the first, the reason is left.
+	// The target has followed meanwhile. Only the reason of the earlier decision is left.
 	v = seen(explanation(running(3, 2, 0), deciding(5, scaling.ReasonDemand), func(e *explain.Explanation) { e.Cycle = "8" }))
 	was := is
 	was.DesiredOptimizedAlloc.NumReplicas = 4
@@ -109,7 +109,7 @@ func TestEventHoldsNumbersReasonAndCycle(t *testing.T) {
 func TestConditionsThatOthersSetAreToldOnceForEachCause(t *testing.T) {
 	with := func(kind v1alpha1.ConditionType, status metav1.ConditionStatus, reason v1alpha1.ConditionReason, message string) v1alpha1.VariantAutoscalingStatus {
 		s := statusAfter(object(), explanation())
-		state(&s, stated{condition(kind, status, reason, message), message}) // each message of this test is a fact of its own
+		state(&s, stated{condition(kind, status, reason, message), message}) // each message of this test is its own fact
 		return s
 	}
 	const valid, ready = v1alpha1.ConditionConfigurationValid, v1alpha1.ConditionOptimizationReady
@@ -147,7 +147,7 @@ func TestConditionsThatOthersSetAreToldOnceForEachCause(t *testing.T) {
 			}
 		})
 	}
-	// The events API counts two events of one action to the first of them.
+	// The events API merges two events with the same action into the first.
 	one, two := notices(accepted, invalid, seen(explanation())), notices(accepted, other, seen(explanation()))
 	if one[0].action == two[0].action {
 		t.Errorf("two causes have the action %s", one[0].action)

@@ -129,8 +129,8 @@ func TestOrderNamesWhoDoesNotFollow(t *testing.T) {
 	}
 }
 
-// TestToleranceIsThatOfAnHPA compares with what the controller itself computes,
-// for every size and step: a ratio within [1 - tolerance, 1 + tolerance].
+// TestToleranceIsThatOfAnHPA compares with the rule of the HPA controller for every size and step:
+// a ratio within [1 - tolerance, 1 + tolerance].
 func TestToleranceIsThatOfAnHPA(t *testing.T) {
 	for _, tolerance := range []float64{0, 0.05, 0.1, 0.25, 0.5} {
 		for current := scaling.Replicas(1); current <= 100; current++ {
@@ -149,8 +149,8 @@ func TestToleranceIsThatOfAnHPA(t *testing.T) {
 	}
 }
 
-// TestScalerFollowingOverTime goes through the cycles of a variant without a scaler,
-// before and after it needs another number, until it has one.
+// TestScalerFollowingOverTime runs cycles of a variant without a scaler, before and after it needs
+// another number, until it has a scaler.
 func TestScalerFollowingOverTime(t *testing.T) {
 	f := newFixture()
 	scalers := &fixedScalers{all: by()}
@@ -202,8 +202,8 @@ func TestScalerFollowingOverTime(t *testing.T) {
 	}
 }
 
-// TestAnObstacleIsNamedBeforeAnythingHasToMove: the target has what was decided on, and
-// the first other number is not the time to find out that no scaler would carry it out.
+// TestAnObstacleIsNamedBeforeAnythingHasToMove: while the target still has the decided number, the
+// condition already says that no scaler would carry out another one.
 func TestAnObstacleIsNamedBeforeAnythingHasToMove(t *testing.T) {
 	now := at(300)
 	long, recent := now.Add(-scalerGrace), now.Add(-scalerGrace+1)
@@ -296,9 +296,9 @@ func TestAnObstacleIsNamedBeforeAnythingHasToMove(t *testing.T) {
 	}
 }
 
-// TestReadyIsFalseWhileNothingWouldBeCarriedOut goes the way of a user who applies a
-// VariantAutoscaling and forgets who should scale its target: idle, under load, and
-// once an HPA comes.
+// TestReadyIsFalseWhileNothingWouldBeCarriedOut: a user applies a VariantAutoscaling without a
+// scaler for its target. The test covers an idle model, one under load, and the time after an HPA
+// is added.
 func TestReadyIsFalseWhileNothingWouldBeCarriedOut(t *testing.T) {
 	f := newFixture()
 	scalers := &fixedScalers{all: by()}
@@ -340,11 +340,11 @@ func TestReadyIsFalseWhileNothingWouldBeCarriedOut(t *testing.T) {
 	}
 }
 
-// advisory makes decisions on the variant advice.
+// advisory turns the decisions on the variant into advice.
 func advisory(e *explain.Explanation) { e.Variant.Advisory = true }
 
-// TestAdviceIsNotFollowedAndNotMissed goes through advice that the target never takes: the condition says
-// so once, Ready is False, and no event tells that the decision is not followed.
+// TestAdviceIsNotFollowedAndNotMissed: the target never takes the advice. The condition says so,
+// Ready is False, and no event says that the decision is not followed.
 func TestAdviceIsNotFollowedAndNotMissed(t *testing.T) {
 	reads, misread := hpa(), hpa(func(s *scaling.Scaler) {
 		s.Kind, s.Name, s.Misread = scaling.KindScaledObject, "s", "none of its metrics is wva_desired_replicas"

@@ -9,7 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// of36 and of37 say who scales a target in a cluster of Kubernetes 1.36 and of 1.37.
+// of36 and of37 return the scalers as in a cluster of Kubernetes 1.36 and of 1.37.
 func of36(s scaling.Scalers) scaling.Scalers { return ofRelease(s, 36) }
 func of37(s scaling.Scalers) scaling.Scalers { return ofRelease(s, 37) }
 
@@ -33,7 +33,7 @@ func TestWhatIsMissingForZeroIsSaidBeforeTheDecisionIsZero(t *testing.T) {
 		zero    bool // the model may go to zero
 		bounds  scaling.Bounds
 		scalers scaling.Scalers
-		want    string // part of the message; "" for nothing of zero
+		want    string // part of the message; "" for no word about zero
 	}{
 		"1.36":                                     {true, own, of36(by(hpa())), gate},
 		"1.37":                                     {true, own, of37(by(hpa())), least},
@@ -59,8 +59,8 @@ func TestWhatIsMissingForZeroIsSaidBeforeTheDecisionIsZero(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissingForZeroIsSaidOfADecisionForZero: the same words, as the reason why
-// the target does not follow.
+// TestWhatIsMissingForZeroIsSaidOfADecisionForZero: the reason why the target does not follow has
+// the same words.
 func TestWhatIsMissingForZeroIsSaidOfADecisionForZero(t *testing.T) {
 	for want, scalers := range map[string]scaling.Scalers{
 		"Kubernetes 1.36 refuses 0": of36(by(hpa())), "Set it to 0, or": of37(by(hpa())),

@@ -51,8 +51,8 @@ func TestAnObjectThatIsLeftOutSaysSoUntilItIsServed(t *testing.T) {
 	}
 }
 
-// TestObjectsThatAreLeftOutDelayNoOther: a namespace with thousands of them has twenty
-// told at a time, after the objects of all others.
+// TestObjectsThatAreLeftOutDelayNoOther: twenty left-out objects of a namespace are updated at a
+// time, after the objects of all other namespaces.
 func TestObjectsThatAreLeftOutDelayNoOther(t *testing.T) {
 	f := newFixture()
 	var keys []client.ObjectKey
@@ -91,8 +91,8 @@ func TestPagesThatAreLeftOutAreToldOnceOfANamespace(t *testing.T) {
 	}
 }
 
-// TestEventsOfOneNamespaceLeaveRoomForThoseOfOthers: a tenant that edits objects in a loop has
-// an event sent for each edit.
+// TestEventsOfOneNamespaceLeaveRoomForThoseOfOthers: a tenant that edits objects in a loop causes
+// an event for each edit, and uses up the budget of its own namespace only.
 func TestEventsOfOneNamespaceLeaveRoomForThoseOfOthers(t *testing.T) {
 	sent, clk := &fakeEvents{}, testingclock.NewFakePassiveClock(at(0))
 	book := budget.NewBook(nil)

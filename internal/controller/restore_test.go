@@ -18,7 +18,7 @@ import (
 
 // listed is a cache that holds VariantAutoscalings.
 type listed struct {
-	client.Reader // what is not needed here panics
+	client.Reader // other methods panic
 	items         []v1alpha1.VariantAutoscaling
 	err           error
 }
@@ -37,7 +37,7 @@ func TestRestoreTakesOverWhatStatusHolds(t *testing.T) {
 	meta.SetStatusCondition(&late.Conditions, metav1.Condition{
 		Type: string(v1alpha1.ConditionScalerFollowing), Status: metav1.ConditionFalse, Reason: string(v1alpha1.ReasonPodsUnschedulable),
 	})
-	latent := statusAfter(object(), explanation()) // it has what was decided
+	latent := statusAfter(object(), explanation()) // its target has the decided replicas
 	meta.SetStatusCondition(&latent.Conditions, metav1.Condition{
 		Type: string(v1alpha1.ConditionScalerFollowing), Status: metav1.ConditionFalse, Reason: string(v1alpha1.ReasonNoScaler),
 	})

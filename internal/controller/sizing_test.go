@@ -11,8 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// contradiction is the analysis of a profile that promises half of what is
-// measured.
+// contradiction returns the analysis of a profile that predicts an ITL of 20 ms.
 func contradiction(measured float64) scaling.Analysis {
 	return scaling.Analysis{Compared: true, Contradictions: []scaling.Contradiction{
 		{Variant: keyV, Quantity: "ITL", Predicted: 20, Measured: measured},
@@ -20,14 +19,14 @@ func contradiction(measured float64) scaling.Analysis {
 	}}
 }
 
-// sized is an object with a class, sized to it.
+// sized returns the view of an object that is sized to its class, with analysis a.
 func sized(a scaling.Analysis) view {
 	v := view{explained: true, Explanation: explanation()}
 	v.Variant.Key, v.Variant.Profile.Source, v.Sizing = keyV, "variantProfile", a
 	return v
 }
 
-// byModel is the configuration of a model that is sized to a class.
+// byModel returns the configuration of a model that is sized to a class.
 func byModel() *fixedFindings {
 	return &fixedFindings{engine: config.EngineQueueing, classes: map[string]config.Objective{"": {Class: "premium", ITL: 24}}}
 }

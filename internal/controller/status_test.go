@@ -31,7 +31,7 @@ type fakeObjects struct {
 	objects map[client.ObjectKey]*v1alpha1.VariantAutoscaling
 	writes  int
 	fail    error // of the next write
-	older   bool  // the definition drops what was added to a status
+	older   bool  // the definition in the cluster drops newer fields of a status
 	alone   []v1alpha1.VariantAutoscaling
 }
 
@@ -80,7 +80,7 @@ type noConflicts struct{}
 
 func (noConflicts) Contenders(scaling.VariantKey) []scaling.VariantKey { return nil }
 
-// fixedScalers says the same of every target; the zero value knows nothing.
+// fixedScalers returns the same for every target; the zero value knows nothing.
 type fixedScalers struct {
 	all     scaling.Scalers
 	failure scaling.Trouble
@@ -91,7 +91,7 @@ func (f *fixedScalers) Scalers(scaling.VariantKey) scaling.Scalers    { return f
 func (f *fixedScalers) PodFailure(scaling.VariantKey) scaling.Trouble { return f.failure }
 func (f *fixedScalers) GracePeriod(scaling.VariantKey) time.Duration  { return f.grace }
 
-// fakeHand says the same of every target; the zero value has not acted.
+// fakeHand returns the same for every target; the zero value has not acted.
 type fakeHand struct {
 	scaleOutcome
 	watchers chan struct{}
@@ -102,12 +102,12 @@ func (f *fakeHand) Trouble(scaling.VariantKey) (trouble scaling.Trouble, known b
 }
 func (f *fakeHand) Watch() <-chan struct{} { return f.watchers }
 
-// fixedClasses are those that the variants of every model name.
+// fixedClasses are the classes that the variants of every model name.
 type fixedClasses []config.ClassRef
 
 func (f fixedClasses) ClassRefs(scaling.ModelKey) []config.ClassRef { return f }
 
-// fixedFindings says the same of every variant; the zero value accepts all.
+// fixedFindings returns the same for every variant; the zero value accepts all.
 type fixedFindings struct {
 	zero     bool // models may go to zero
 	all      []config.Finding
@@ -127,7 +127,7 @@ func (f *fixedFindings) Policy(_ scaling.ModelKey, refs ...config.ClassRef) conf
 }
 func (f *fixedFindings) Watch() <-chan struct{} { return f.watchers }
 
-// fixture is a Status around n/v and a real ledger.
+// fixture is a Status for n/v with a real ledger.
 type fixture struct {
 	*Status
 	objects *fakeObjects
@@ -141,7 +141,7 @@ type fixture struct {
 	over     *budget.Book
 }
 
-// fixedAllotted is what objects are left out for.
+// fixedAllotted holds, by object, the budget for which it is left out.
 type fixedAllotted map[scaling.VariantKey]budget.What
 
 func (f fixedAllotted) LeftOut(key scaling.VariantKey) (budget.What, bool) {
@@ -149,7 +149,7 @@ func (f fixedAllotted) LeftOut(key scaling.VariantKey) (budget.What, bool) {
 	return w, out
 }
 
-// fakeGauge records what is exported.
+// fakeGauge records the exported values.
 type fakeGauge struct{ exported []string }
 
 func (f *fakeGauge) Following(key scaling.VariantKey, follows bool, reason scaling.Reason) {
@@ -171,8 +171,8 @@ func newFixture() fixture {
 	return f
 }
 
-// cycle records a cycle that ends at a number of seconds and decides for to
-// replicas, of which the target has current.
+// cycle records a cycle that ends at a number of seconds, with current replicas of the target and a
+// decision for to.
 func (f fixture) cycle(seconds int, current, to scaling.Replicas, reason scaling.Reason) {
 	e := explanation(later(seconds), running(current, current, 0), deciding(to, reason), measured(float64(seconds), 5))
 	history := f.ledger.History()
@@ -224,8 +224,8 @@ func TestStatusFollowsTheDecision(t *testing.T) {
 	}{
 		{1, 1, scaling.ReasonSteady, 1},
 		{1, 2, scaling.ReasonSaturated, 2},    // the order
-		{1, 2, scaling.ReasonInTransition, 2}, // nothing has moved
-		{2, 2, scaling.ReasonInTransition, 3}, // the target has
+		{1, 2, scaling.ReasonInTransition, 2}, // nothing has changed
+		{2, 2, scaling.ReasonInTransition, 3}, // the target has followed
 		{2, 2, scaling.ReasonSteady, 3},
 	} {
 		f.cycle(10*(i+1), c.current, c.to, c.reason)
@@ -298,7 +298,7 @@ func TestAStatusThatMayNotBeWrittenIsToldAsAnEventOnce(t *testing.T) {
 	}
 }
 
-// TestAnOlderDefinitionIsTold: the API server takes a status and drops a part of it.
+// TestAnOlderDefinitionIsTold: the API server accepts a status and drops a part of it.
 func TestAnOlderDefinitionIsTold(t *testing.T) {
 	f := newFixture()
 	f.scalers, f.objects.older = &fixedScalers{all: by()}, true
@@ -312,7 +312,8 @@ func TestAnOlderDefinitionIsTold(t *testing.T) {
 	}
 }
 
-// TestObjectsOfNamespacesThatAreLeftAloneAreTold: once, and again when it begins again.
+// TestObjectsOfNamespacesThatAreLeftAloneAreTold once, and once more when the exclusion begins
+// again.
 func TestObjectsOfNamespacesThatAreLeftAloneAreTold(t *testing.T) {
 	f := newFixture()
 	alone := []v1alpha1.VariantAutoscaling{*object(func(va *v1alpha1.VariantAutoscaling) { va.Namespace = "alone" })}
@@ -350,14 +351,14 @@ func TestEveryObjectIsEnqueuedAfterACycle(t *testing.T) {
 		f.cycle(10, 1, 1, scaling.ReasonSteady)
 	}
 	q.Done(mustGet(t, q))
-	f.found.watchers <- struct{}{} // no cycle, and another word on the configuration
+	f.found.watchers <- struct{}{} // a new configuration without a cycle
 	q.Done(mustGet(t, q))
 	f.hand.watchers <- struct{}{} // replicas could not be set
 	q.Done(mustGet(t, q))
 }
 
-// TestAWriteThatFailedIsTriedAgainLessAndLess: neither a hot loop while the API
-// server is down nor a pass for every cycle meanwhile, and soon after it is back.
+// TestAWriteThatFailedIsTriedAgainLessAndLess: while the API server is down, retries back off and
+// cycles add none. After a success, the next cycle enqueues at once.
 func TestAWriteThatFailedIsTriedAgainLessAndLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
@@ -370,7 +371,7 @@ func TestAWriteThatFailedIsTriedAgainLessAndLess(t *testing.T) {
 		for range 7 {
 			req := mustGet(t, q)
 			tried = append(tried, time.Since(begun))
-			q.AddRateLimited(req) // what the controller does with an error
+			q.AddRateLimited(req) // what the controller does after an error
 			q.Done(req)
 			f.enqueue(t.Context(), q) // another cycle
 			if q.Len() > 0 {
@@ -382,7 +383,7 @@ func TestAWriteThatFailedIsTriedAgainLessAndLess(t *testing.T) {
 			t.Errorf("tried after, -got +want:\n%s", diff)
 		}
 		req := mustGet(t, q)
-		q.Forget(req) // it went well
+		q.Forget(req) // it succeeded
 		q.Done(req)
 		f.enqueue(t.Context(), q)
 		if q.Len() != 1 {

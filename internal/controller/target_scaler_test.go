@@ -16,7 +16,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// asking returns who scales a target of which an object asks for a.
+// asking returns the scalers of a target for whose variant an object asks for actuation a.
 func asking(a scaling.Actuation, list ...scaling.Scaler) scaling.Scalers {
 	return scaling.Scalers{Own: a, Known: true, List: list}
 }
@@ -106,8 +106,8 @@ func TestAnAnnotationThatIsNotInForceIsNamed(t *testing.T) {
 	}
 }
 
-// TestReplicasThatCannotBeSetAreToldOnce follows one order through refusals, a
-// restart, and the grant of what was missing.
+// TestReplicasThatCannotBeSetAreToldOnce follows one order through refusals, a restart, and the
+// grant of the permission.
 func TestReplicasThatCannotBeSetAreToldOnce(t *testing.T) {
 	f := newFixture()
 	f.objects.objects[client.ObjectKey{Namespace: "n", Name: "v"}].Annotations = map[string]string{v1alpha1.AnnotationActuation: "scale"}
@@ -123,12 +123,12 @@ func TestReplicasThatCannotBeSetAreToldOnce(t *testing.T) {
 		}
 	}
 	f.cycle(10, 1, 2, scaling.ReasonSaturated)
-	look() // recorded, and not carried out yet
+	look() // recorded, not carried out yet
 	f.hand.scaleOutcome = scaleOutcome{acted: true, trouble: scaling.Trouble{Reason: "Forbidden", Message: "bind the role"}}
 	look()
 	f.cycle(20, 1, 2, scaling.ReasonInTransition)
 	look()
-	f.hand.scaleOutcome = scaleOutcome{} // another process
+	f.hand.scaleOutcome = scaleOutcome{} // a new process
 	look()
 	f.hand.scaleOutcome = scaleOutcome{acted: true}
 	look()
@@ -144,8 +144,8 @@ func TestReplicasThatCannotBeSetAreToldOnce(t *testing.T) {
 	}
 }
 
-// TestANewProcessRepeatsWhatItCannotKnowYet: what differs before others are read is
-// no reason to write a status or to tell an event.
+// TestANewProcessRepeatsWhatItCannotKnowYet: until a new process has read the scalers, it writes no
+// status and sends no event because of what it does not know.
 func TestANewProcessRepeatsWhatItCannotKnowYet(t *testing.T) {
 	zeroing := hpa(func(s *scaling.Scaler) { s.Bounds.Min = 0 })
 	for asks, list := range map[scaling.Actuation][]scaling.Scaler{"scale": {hpa()}, "zero": {zeroing}, "metrics": {hpa()}} {
@@ -170,7 +170,7 @@ func TestANewProcessRepeatsWhatItCannotKnowYet(t *testing.T) {
 
 func TestPodsThatEndSoonerThanRequestsAreToldOnce(t *testing.T) {
 	known := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
-	// 1 s to the first token and 500 tokens of 20 ms in the mean: 1 + 10 * ln 100 = 47 s.
+	// 1 s to the first token and on average 500 tokens of 20 ms: 1 + 10 x ln 100 = 47 s.
 	load := scaling.Load{TTFT: known(1000), ITL: known(20), OutputTokens: known(500)}
 	tests := map[string]struct {
 		asks  scaling.Actuation

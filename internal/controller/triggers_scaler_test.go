@@ -31,14 +31,14 @@ func scalerOf(target string, most int32) *autoscalingv2.HorizontalPodAutoscaler 
 	}
 }
 
-// saying has an HPA say something.
+// saying returns h with a condition in its status.
 func saying(h *autoscalingv2.HorizontalPodAutoscaler) *autoscalingv2.HorizontalPodAutoscaler {
 	h.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{{Type: autoscalingv2.ScalingActive, Status: corev1.ConditionFalse}}
 	return h
 }
 
-// kedaOf returns the ScaledObject n/k of a Deployment, with a value of the annotation
-// that pauses it.
+// kedaOf returns the ScaledObject n/k of a Deployment, with a value of the annotation that pauses
+// it.
 func kedaOf(target, paused string) *unstructured.Unstructured {
 	u := scaledObjects()
 	u.SetNamespace("n")
@@ -49,11 +49,11 @@ func kedaOf(target, paused string) *unstructured.Unstructured {
 	return u
 }
 
-// informing is a cache in which KEDA comes after a while. An informer that is to be
-// waited for is an error: nothing lists here.
+// informing is a cache of a cluster that gets KEDA later. GetInformer fails if it would wait for a
+// sync, because nothing is listed here.
 type informing struct {
 	cached
-	keda  time.Time // when it comes
+	keda  time.Time // when KEDA is installed
 	asked []string
 	hpa   toolscache.ResourceEventHandler
 }
@@ -77,12 +77,12 @@ func (i *informing) GetInformer(_ context.Context, object client.Object, opts ..
 }
 
 type informer struct {
-	cache.Informer // what is not needed here panics
+	cache.Informer // other methods panic
 	of             *informing
 	kind           string
 }
 
-// registration is that of a handler; what is not needed here panics.
+// registration is the registration of a handler; other methods panic.
 type registration struct {
 	toolscache.ResourceEventHandlerRegistration
 }
@@ -94,11 +94,11 @@ func (i *informer) AddEventHandler(h toolscache.ResourceEventHandler) (toolscach
 	return registration{}, nil
 }
 
-// begun is when the time of a synctest begins.
+// begun is the time at which a synctest begins.
 var begun = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// TestScalersAreWatchedWithoutWaitingForThem: an HPA that comes wakes a cycle, whether
-// the cluster has KEDA or gets it later.
+// TestScalersAreWatchedWithoutWaitingForThem: a new HPA wakes a cycle, whether the cluster has KEDA
+// already or gets it later.
 func TestScalersAreWatchedWithoutWaitingForThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)

@@ -13,13 +13,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// cached makes a cache of what can only list.
+// cached turns a client that lists into a cache.
 type cached struct {
-	cache.Informers // what is not needed here panics
+	cache.Informers // other methods panic
 	listed
 }
 
-// namespace returns the namespace n with a value of the annotation that excludes it.
+// namespace returns the namespace n with a value of the annotation that excludes namespaces.
 func namespace(excluded string) *metav1.PartialObjectMetadata {
 	o := namespaces()
 	o.Name, o.Annotations = "n", map[string]string{v1alpha1.AnnotationExclude: excluded}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTroubleshootingNamesEveryReason: a user who meets a reason finds it on the page,
-// in a row of the table of its kind.
+// TestTroubleshootingNamesEveryReason: users find every reason on the page, in a row of the table
+// of its kind.
 func TestTroubleshootingNamesEveryReason(t *testing.T) {
 	page, err := os.ReadFile("../../docs/user-guide/troubleshooting.md")
 	if err != nil {
@@ -41,8 +41,8 @@ func TestTroubleshootingNamesEveryReason(t *testing.T) {
 	}
 }
 
-// inTable reports whether a row of a table names a word; a stage stands there without
-// quotes.
+// inTable reports whether a row of a table names a word, in backquotes or, as for stages, alone in
+// a cell.
 func inTable(section, word string) bool {
 	for line := range strings.Lines(section) {
 		if strings.HasPrefix(line, "|") && (strings.Contains(line, "`"+word+"`") || strings.Contains(line, "| "+word+" |")) {
@@ -52,8 +52,7 @@ func inTable(section, word string) bool {
 	return false
 }
 
-// constants returns the values of the constants of a file whose names begin with a
-// prefix.
+// constants returns the values of the constants in a file whose names begin with prefix.
 func constants(t *testing.T, file, prefix string) []string {
 	t.Helper()
 	source, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

@@ -36,7 +36,7 @@ func (a *answer) object() string {
 	return "text_completion"
 }
 
-// wordMark stands for the word in a chunk that is marshalled only once.
+// wordMark is the placeholder for the word in a chunk that is marshalled only once.
 const wordMark = "@@word@@"
 
 // prepare marshals the chunk of a word once, so that a token costs no JSON.
@@ -59,7 +59,7 @@ func (a *answer) event(choices []any, usage map[string]int) string {
 	return "data: " + mustMarshal(body) + "\n\n"
 }
 
-// word returns the next word of filler with the space before it.
+// word returns the next filler word, after a space unless it is the first.
 func (a *answer) word(first bool) string {
 	w := a.words[a.rng.Uint64()%uint64(len(a.words))]
 	if first {
@@ -106,7 +106,7 @@ func (a *answer) end() error {
 	return a.flush(text + "data: [DONE]\n\n")
 }
 
-// fail reports an error: as a status while nothing was sent, else in the stream.
+// fail reports an error: as an HTTP status before the first token, then in the stream.
 func (a *answer) fail(e *apiError) error {
 	if a.sent == 0 {
 		writeError(a.w, e)
@@ -115,7 +115,7 @@ func (a *answer) fail(e *apiError) error {
 	return a.flush("data: " + mustMarshal(map[string]any{"error": e}) + "\n\n")
 }
 
-// whole writes the answer at once.
+// whole writes the whole answer at once.
 func (a *answer) whole(tokens int) error {
 	var text strings.Builder
 	for i := range tokens {

@@ -29,7 +29,7 @@ func modelNotFound(key ModelKey) *apiError {
 	return notFound("model", "The model `%s` does not exist in namespace %q.", key.ID, key.Namespace)
 }
 
-// asAPIError gives err the status that a client can act on.
+// asAPIError returns err with the HTTP status for the client.
 func asAPIError(err error) *apiError {
 	var api *apiError
 	switch {

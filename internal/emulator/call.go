@@ -7,7 +7,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 )
 
-// Why a call fails. The HTTP layer turns each into a status.
+// The reasons why a call fails. The HTTP layer turns each into a status.
 var (
 	errUnknownModel = errors.New("unknown model")
 	errTooLong      = errors.New("longer than the model or the KV cache allows")
@@ -18,7 +18,7 @@ var (
 // receiver receives the progress of a call. Its methods are called with the fleet's lock
 // held: they must not block.
 type receiver interface {
-	produced(tokens int) // so far; back to 0 when the call starts over elsewhere
+	produced(tokens int) // so far; 0 when the call starts over on another replica
 	finished(request serving.Request)
 	failed(err error)
 }
@@ -30,7 +30,7 @@ type call struct {
 	request  serving.Request // OutputTokens is cut to the replica's limit on dispatch
 	asked    int             // output tokens that the client asked for
 	cached   int             // tokens of the prompt that are in the prefix cache
-	passed   bool            // prefill is done with it
+	passed   bool            // its prefill has ended
 	streamed bool            // tokens are sent as they come, so a call with tokens cannot start over
 	receiver receiver
 	pool     *pool
@@ -46,7 +46,7 @@ type call struct {
 	preemptions int
 }
 
-// handle books an event of the call's replica.
+// handle records an event of the call's replica.
 func (c *call) handle(e serving.Event) {
 	page := c.replica.counters
 	switch e.Kind {
@@ -78,7 +78,7 @@ func (c *call) handle(e serving.Event) {
 	}
 }
 
-// prefills reports whether the call's replica computes its prompt alone.
+// prefills reports whether the call's replica only computes prompts.
 func (c *call) prefills() bool { return c.replica.pod.Prefill }
 
 // leave removes the call from its replica's calls.
@@ -88,7 +88,7 @@ func (c *call) leave() {
 	c.replica = nil
 }
 
-// fresh resets the call so that it is computed from its beginning.
+// fresh resets the progress of the call before it goes to a replica.
 func (c *call) fresh() {
 	c.submitted, c.admitted, c.first, c.last = -1, -1, -1, -1
 	c.generated, c.preemptions = 0, 0

@@ -9,8 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 )
 
-// bucketLayouts returns the upper bounds of every histogram as vLLM 0.8 to 0.32
-// has them; +Inf follows.
+// bucketLayouts returns the upper bounds of every histogram in vLLM 0.8 to 0.32, without +Inf.
 func bucketLayouts(maxModelLen int) [histogramCount][]float64 {
 	tokens := tokenBuckets(maxModelLen)
 	perToken := []float64{.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}

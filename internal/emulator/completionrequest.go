@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Output tokens when the client names no number. OpenAI's completions put out 16; chat
-// would continue to the end of the context, which takes too long.
+// Output tokens where the client asks for no number. OpenAI's completions return 16; chat would
+// continue to the end of the context, which takes too long.
 const (
 	defaultCompletionTokens = 16
 	defaultChatTokens       = 256
@@ -29,15 +29,15 @@ type completionRequest struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
 	InputTokens  *int `json:"input_tokens"`  // extension: length of the prompt [tokens]
-	CachedTokens int  `json:"cached_tokens"` // extension: of them, in the prefix cache [tokens]
+	CachedTokens int  `json:"cached_tokens"` // extension: part of the prompt in the prefix cache [tokens]
 }
 
 type chatMessage struct {
 	Content json.RawMessage `json:"content"`
 }
 
-// lengths returns the input and output lengths [tokens] that the request asks
-// for; header is that of X-Input-Tokens.
+// lengths returns the input and output lengths [tokens] of the request; header is the value of
+// X-Input-Tokens.
 func (r *completionRequest) lengths(chat bool, header string) (input, output int, err error) {
 	if r.N != nil && *r.N != 1 {
 		return 0, 0, badRequest("n", "n is %d, want 1", *r.N)
@@ -107,8 +107,7 @@ func (r *completionRequest) countTokens(chat bool) (int, error) {
 	return total, nil
 }
 
-// countText counts the words of a text, 0 where there is none; false where raw is
-// something else.
+// countText counts the words of a text, 0 where it is absent; false where raw is no text.
 func countText(raw json.RawMessage) (int, bool) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return 0, true
@@ -138,8 +137,7 @@ func countPrompt(raw json.RawMessage) (int, error) {
 	return 0, badRequest("prompt", "prompt is neither a text, a list of one text, nor a list of token IDs")
 }
 
-// countContent counts the words of a message: a text or a list of parts, of
-// which only texts count.
+// countContent counts the words of a message: a text, or the texts in a list of parts.
 func countContent(raw json.RawMessage) (int, error) {
 	if n, ok := countText(raw); ok {
 		return n, nil

@@ -3,21 +3,21 @@
 // (EPP), and needs no GPU. It is not a load generator, and it decides nothing about the
 // number of replicas.
 //
-// The rule: a pod of the cluster that carries both annotations
+// A pod of the cluster that carries both annotations
 //
 //	wva.llmd.ai/emulated-profile: <name of a serving profile>
 //	wva.llmd.ai/emulated-model: <model ID>
 //
-// on its template and is Ready is one internal/serving replica; a request goes to the least
-// loaded Ready replica of its namespace and model (waiting + running, ties by pod name);
-// while there is none it is held, first in first out, and counted in
-// inference_extension_flow_control_queue_size. A Deployment whose template carries the
-// annotations makes its model known before it has pods.
+// on its template and is Ready is one internal/serving replica. A request goes to the least loaded
+// Ready replica of its namespace and model (waiting + running, ties by pod name). While there is
+// none, the request is held, first in first out, and counted in
+// inference_extension_flow_control_queue_size. A Deployment whose template carries the annotations
+// makes its model known before it has pods.
 //
-// A pod with the label llm-d.ai/role: prefill computes prompts: while one is Ready, each request goes
-// to prefill first as a request of one token, whose page counts it, and when its KV cache has been
-// moved to a decode replica, which is any other, as a request whose prompt is computed but for the last
-// token. While no decode replica is Ready, requests are held.
+// A pod with the label llm-d.ai/role: prefill computes prompts. While one is Ready, each request
+// first goes to prefill as a request of one token, which the page of that pod counts. When its KV
+// cache has moved, it goes to a decode replica, which is any other, as a request whose prompt is
+// computed except for the last token. While no decode replica is Ready, requests are held.
 //
 // # Life of a replica
 //
@@ -26,7 +26,7 @@
 //	Ready                      takes requests
 //	was Ready, is not          takes no new requests, continues those it has
 //	terminating or gone        drains: has the grace to finish its requests
-//	grace over                 requests without output go to the head of the held ones, others fail
+//	grace over                 requests with streamed output fail, others go to the head of the held ones
 //
 // # What is served
 //
@@ -42,22 +42,20 @@
 // # Requests
 //
 // The input length is, in this order: the header X-Input-Tokens, the extension field
-// "input_tokens", the number of whitespace-separated words of prompt or messages (for a
-// prompt of token IDs, their number). The extension field "cached_tokens" says how many of
-// them are in the prefix cache. The output is exactly max_tokens (or max_completion_tokens)
-// words of filler, by default 16 for completions and 256 for chat, cut to what the
-// replica's maxModelLen and KV cache allow; so finish_reason is always "length". The header
-// X-Gateway-Inference-Fairness-Id names the flow.
+// "input_tokens", the number of whitespace-separated words of prompt or messages (for a prompt of
+// token IDs, their number). The extension field "cached_tokens" is the number of them in the prefix
+// cache. The output is exactly max_tokens (or max_completion_tokens) words of filler, by default 16
+// for completions and 256 for chat, cut to what the replica's maxModelLen and KV cache allow; so
+// finish_reason is always "length". The header X-Gateway-Inference-Fairness-Id names the flow.
 //
 // # Without a cluster
 //
-// Replica is one replica by itself, a pod of its own where pods really run, and Gateway
-// holds requests in front of such pods. Each serves its page at /metrics.
+// Replica is one replica by itself, for a real pod, and Gateway holds requests in front of such
+// pods. Each serves its page at /metrics.
 //
 // # Layers
 //
-// fleet and pool are pure: they take the time as an offset and are driven in virtual time
-// by tests. Emulator adds a lock, a clock and one goroutine; Handler adds HTTP; Cluster
-// watches pods. catalogue.go holds every metric of a vLLM page with the releases that have
-// it.
+// fleet and pool are pure: they take the time as an offset, and tests run them in virtual time.
+// Emulator adds a lock, a clock and one goroutine; Handler adds HTTP; Cluster watches pods.
+// catalogue.go holds every metric of a vLLM page with the releases that have it.
 package emulator

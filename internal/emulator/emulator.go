@@ -21,7 +21,7 @@ type Options struct {
 	Profiles Profiles      // nil = the built-in ones
 	Version  Version       // of the vLLM page; 0 = DefaultVersion
 	Seed     uint64        // of the filler text
-	Grace    time.Duration // how long a replica without its pod may finish its requests, >= 0
+	Grace    time.Duration // time in which a replica whose pod is gone may finish its requests, >= 0
 	Clock    clock.Clock   // nil = the real one
 	Log      *slog.Logger  // nil = none
 }
@@ -77,7 +77,7 @@ func (e *Emulator) Run(ctx context.Context) {
 	for {
 		wait := e.step()
 		if !timer.Stop() {
-			select { // a clock other than the real one may leave an old tick
+			select { // a clock for tests may leave an old tick
 			case <-timer.C():
 			default:
 			}
@@ -184,7 +184,7 @@ func (e *Emulator) gatewayPage(namespace string) ([]byte, bool) {
 	return page.Bytes(), len(pools) > 0
 }
 
-// models returns the keys of all known models, sorted.
+// models returns the keys of the known models that want accepts, sorted.
 func (e *Emulator) models(want func(ModelKey) bool) []ModelKey {
 	e.mu.Lock()
 	defer e.mu.Unlock()

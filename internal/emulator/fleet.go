@@ -12,18 +12,17 @@ import (
 
 type podKey struct{ namespace, name string }
 
-// podState is a pod of the cluster with the replica behind it, if it has been
-// Ready.
+// podState is a pod of the cluster with its replica, if it has been Ready.
 type podState struct {
 	pod     Pod
 	replica *replica
 }
 
-// fleet is every emulated pod and model: pure, driven with offsets, not safe
-// for concurrent use.
+// fleet holds all emulated pods and models. It has no clock: callers pass the time as an offset. It
+// is not safe for concurrent use.
 type fleet struct {
 	profiles Profiles
-	grace    time.Duration // for which a replica drains
+	grace    time.Duration // the time in which a replica drains
 	pools    map[ModelKey]*pool
 	pods     map[podKey]*podState
 	replicas []*replica // Ready, not Ready and draining; in the order they came
@@ -105,8 +104,7 @@ func (f *fleet) deletePod(now time.Duration, namespace, name string) {
 	}
 }
 
-// drain takes a replica, nil for none, out of service. Its grace begins with the first sign
-// that its pod ends.
+// drain takes a replica, nil for none, out of service. Its grace begins at the first call.
 func (f *fleet) drain(now time.Duration, r *replica) {
 	if r == nil || r.draining {
 		return
@@ -144,7 +142,7 @@ func (f *fleet) cancel(now time.Duration, c *call) {
 	if f.forget(c) {
 		return
 	}
-	if c.replica != nil { // it has not just finished
+	if c.replica != nil { // it did not finish in this call
 		c.replica.machine.Abort(now, c.request.ID)
 		c.leave()
 	}

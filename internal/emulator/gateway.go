@@ -25,8 +25,8 @@ const fairnessHeader = "X-Gateway-Inference-Fairness-Id"
 const (
 	// retryAfter is the time until the gateway checks again whether a replica serves.
 	retryAfter = 200 * time.Millisecond
-	// patience is how long such a check may take: in some networks a Service without pods
-	// does not refuse.
+	// patience is the longest time of such a check: in some networks a Service without pods does
+	// not refuse connections.
 	patience = time.Second
 )
 
@@ -38,10 +38,9 @@ type GatewayOptions struct {
 }
 
 // Gateway is a gateway in front of one model, with the page of an endpoint picker (EPP). It
-// sends each request on over a connection of its own, so that a Service spreads them, and
-// holds it while no replica answers /health with 200. It needs no cluster, and does not
-// know the number of replicas. Make it with NewGateway; its methods may be called from any
-// goroutine.
+// forwards each request over a new connection, so that a Service spreads them, and holds it while
+// no replica answers /health with 200. It needs no cluster, and does not know the number of
+// replicas. Make it with NewGateway; its methods may be called from any goroutine.
 type Gateway struct {
 	upstream *url.URL
 	clock    clock.Clock
@@ -137,7 +136,7 @@ func (p *passage) RoundTrip(r *http.Request) (*http.Response, error) {
 				return resp, nil
 			case ctx.Err() != nil:
 				return nil, errClientGone
-			case !isConnectionRefused(err): // otherwise the last replica has just gone
+			case !isConnectionRefused(err): // a refused connection means that the last replica has just gone
 				p.broken()
 				return nil, fmt.Errorf("sending the request to %s: %w", p.gateway.upstream, err)
 			}
@@ -150,7 +149,7 @@ func (p *passage) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// served reports whether a replica answers.
+// served reports whether a replica answers /health with 200.
 func (g *Gateway) served(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -11,15 +11,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
 )
 
-// The outcomes of flow control that happen here.
+// The outcomes of flow control in the emulator.
 const (
 	outcomeDispatched = "Dispatched"
 	outcomeRejected   = "RejectedOther"
 	outcomeCancelled  = "EvictedContextCancelled"
 )
 
-// Flows of an EPP: requests of one fairness ID at one priority. The number of
-// flows per pool is bounded, because the fairness ID comes from clients.
+// A flow of an EPP is the requests of one fairness ID at one priority. The number of flows in a
+// pool is limited, because the fairness ID comes from clients.
 const (
 	defaultFairness = "default-flow"
 	otherFairness   = "other"
@@ -72,7 +72,7 @@ func dispatchBuckets() []float64 {
 	return []float64{.0001, .0002, .0005, .001, .002, .005, .01, .02, .05, .1}
 }
 
-// poolName makes a Kubernetes name of a model ID.
+// poolName returns a Kubernetes name made from a model ID.
 func poolName(model string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -109,9 +109,8 @@ func (p *pool) sortedFlows() []flowKey {
 }
 
 // writeGatewayPage writes the page of an EPP with flow control (names of
-// gateway-api-inference-extension 1.5) over the pools of one namespace. Like
-// the EPP's, its series appear when they are first used; ready_pods is there
-// from the start.
+// gateway-api-inference-extension 1.5) over the pools of one namespace. As in an EPP, a series
+// appears when it is first used; ready_pods is always there.
 func writeGatewayPage(e *exposition.Page, pools []*pool) {
 	writeFlowControl(e, pools)
 	writeObjectives(e, pools)
@@ -121,7 +120,7 @@ func writeGatewayPage(e *exposition.Page, pools []*pool) {
 	}
 }
 
-// writeFlowControl writes the requests that wait and have waited in flow control.
+// writeFlowControl writes the families of flow control: the queue and the waiting times.
 func writeFlowControl(e *exposition.Page, pools []*pool) {
 	const name = "inference_extension_flow_control_"
 	e.Family(name+"queue_size", "gauge", "Current number of requests being managed by the flow control layer.")

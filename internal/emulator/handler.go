@@ -22,8 +22,7 @@ func (e *Emulator) Handler() http.Handler { return e.handler() }
 
 func (e *Emulator) handler() *handler { return &handler{emulator: e, words: fillerWords()} }
 
-// ServeHTTP does its own routing, because the model ID in a path holds any number of
-// slashes.
+// ServeHTTP routes without a ServeMux, because the model ID in a path may contain slashes.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	for _, api := range []struct {

@@ -5,35 +5,36 @@ import (
 	"time"
 )
 
-// RoleLabel, on a pod, is the part of a request that it serves, in llm-d's words: prefill, or decode.
-// Any other value, and none, is decode of a model with prefill pods, else the whole request.
+// RoleLabel is the label of a pod for the part of a request that it serves, as in llm-d: prefill or
+// decode. A pod with any other value, or none, decodes for a model with prefill pods, and else
+// serves whole requests.
 const (
 	RoleLabel   = "llm-d.ai/role"
 	rolePrefill = "prefill"
 )
 
-// transferOf is how long the KV cache of a prompt takes from prefill to decode: 0.26 MB per token,
-// as of a model of 32B parameters, over a port of 400 Gbit/s that is half used, and the exchange
-// before it.
+// transferOf returns the time that the KV cache of a prompt takes from prefill to decode: 0.26 MB
+// per token, as in a model of 32B parameters, over a port of 400 Gbit/s that is half used, and 5 ms
+// for the exchange before it.
 func transferOf(tokens int) time.Duration {
 	return 5*time.Millisecond + time.Duration(tokens)*10*time.Microsecond
 }
 
-// passed is a call that prefill is done with, whose KV cache moves until it is due in decode.
+// passed is a call after prefill; its KV cache moves until the call is due in decode.
 type passed struct {
 	call *call
 	due  time.Duration
 }
 
-// pass takes a call from its prefill replica. The client gets no token of it: decode generates the
-// first again.
+// pass takes a call from its prefill replica. The client gets no token from prefill: decode
+// generates the first token again.
 func (f *fleet) pass(c *call, at time.Duration) {
 	c.leave()
 	c.passed = true
 	f.passed = append(f.passed, passed{c, at + transferOf(c.request.InputTokens)})
 }
 
-// handOver gives the calls that are due to decode, in the order in which they are due.
+// handOver sends the calls that are due to decode, in the order of their due times.
 func (f *fleet) handOver(now time.Duration) {
 	var due []passed
 	f.passed = slices.DeleteFunc(f.passed, func(p passed) bool {
@@ -48,7 +49,8 @@ func (f *fleet) handOver(now time.Duration) {
 	}
 }
 
-// forget ends a call that is on its way from prefill to decode; false means that it is not.
+// forget removes a call that is on its way from prefill to decode; false means that it is not on
+// its way.
 func (f *fleet) forget(c *call) bool {
 	i := slices.IndexFunc(f.passed, func(p passed) bool { return p.call == c })
 	if i < 0 {
@@ -58,8 +60,8 @@ func (f *fleet) forget(c *call) bool {
 	return true
 }
 
-// decode sends a call that prefill is done with to a decode replica. While there is none, the call
-// is held and starts over.
+// decode sends a call after prefill to a decode replica. Without one, the call is held and starts
+// over.
 func (p *pool) decode(now time.Duration, c *call) {
 	if len(p.replicas) == 0 {
 		c.passed = false

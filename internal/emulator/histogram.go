@@ -34,7 +34,7 @@ func (h *histogram) expose(page *exposition.Page, name, labels string) {
 	page.Histogram(name, labels, h.bounds, atMost, h.sum)
 }
 
-// add books the observations of other, whose bounds are the same.
+// add adds the observations of other, which has the same bounds.
 func (h *histogram) add(other *histogram) {
 	for i, n := range other.counts {
 		h.counts[i] += n

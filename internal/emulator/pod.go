@@ -2,10 +2,10 @@ package emulator
 
 import "context"
 
-// The annotations of a pod template that make its pods emulated.
+// The annotations of a pod template whose pods are emulated.
 const (
 	ProfileAnnotation = "wva.llmd.ai/emulated-profile" // name of a serving profile
-	ModelAnnotation   = "wva.llmd.ai/emulated-model"   // model ID, as clients ask for it
+	ModelAnnotation   = "wva.llmd.ai/emulated-model"   // model ID, as in requests
 )
 
 // Pod holds the used values of one emulated pod.
@@ -14,14 +14,14 @@ type Pod struct {
 	UID             string // distinguishes a pod from a later one of the same name
 	Profile         string // name of its serving profile
 	Model           string // model ID
-	Prefill         bool   // it computes prompts, and hands its requests over to other pods
+	Prefill         bool   // it only computes prompts; other pods decode
 	Started         bool   // has an address: Prometheus would scrape it
 	Ready           bool
 	Terminating     bool
 }
 
-// same returns whether other is the same pod at another time. It is not where other is a
-// later pod of the same name, or now emulates something else.
+// same reports whether other is the same pod at another time, with the same model, profile and
+// role.
 func (p Pod) same(other Pod) bool {
 	return p.UID == other.UID && p.Model == other.Model && p.Profile == other.Profile && p.Prefill == other.Prefill
 }
@@ -36,8 +36,8 @@ type Sink interface {
 	Declare(ModelKey)                 // the model exists, with or without pods
 }
 
-// PodSource sends pods to a Sink until its context ends; then it returns nil, or an error
-// when it could not watch.
+// PodSource sends pods to a Sink until its context ends, and then returns nil. It returns an error
+// when it cannot watch.
 type PodSource interface {
 	Run(ctx context.Context, sink Sink) error
 }

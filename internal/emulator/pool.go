@@ -8,19 +8,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 )
 
-// pool is the gateway of one model: its Ready replicas, and the requests held
-// while there is none.
+// pool is the gateway of one model: its Ready replicas, and the requests that are held while there
+// is none.
 type pool struct {
 	key      ModelKey
 	name     string     // of the inference pool
-	replicas []*replica // Ready, sorted by pod name, but for those of prefill
-	prefills []*replica // of prefill, likewise
+	replicas []*replica // Ready, sorted by pod name, without those of prefill
+	prefills []*replica // Ready replicas of prefill, sorted by pod name
 	held     []*call    // first in first out
 
 	flows       map[flowKey]*flow
 	dispatches  histogram         // duration of dispatch cycles [s]
 	requests    uint64            // dispatched
-	errors      map[string]uint64 // by status code, not dispatched or failed later
+	errors      map[string]uint64 // by error code, of calls not dispatched or failed later
 	running     int               // on replicas
 	hasRequests bool              // an EPP creates a series at its first use
 }
@@ -94,7 +94,7 @@ func (p *pool) dispatch(now time.Duration, c *call) {
 	p.place(now, c, r, request)
 }
 
-// place gives a call to a replica.
+// place sends a call to a replica.
 func (p *pool) place(now time.Duration, c *call, r *replica, request serving.Request) {
 	p.running++
 	c.fresh()
@@ -103,8 +103,8 @@ func (p *pool) place(now time.Duration, c *call, r *replica, request serving.Req
 	r.machine.Submit(now, request)
 }
 
-// choose returns the least loaded replica that accepts the call, and the
-// request as that replica gets it: one of prefill first, where there is any.
+// choose returns the least loaded replica that accepts the call, and the request for that replica.
+// Where there are prefill replicas, a call goes to one of them first.
 func (p *pool) choose(c *call) (*replica, serving.Request, error) {
 	err := errTooLong
 	of := p.replicas
@@ -117,7 +117,7 @@ func (p *pool) choose(c *call) (*replica, serving.Request, error) {
 		switch {
 		case r.pod.Prefill:
 			request.OutputTokens = min(1, request.OutputTokens)
-		case c.passed: // the last token of the prompt is computed again, to have the first of the answer
+		case c.passed: // the last token of the prompt is computed again, which yields the first output token
 			request.CachedTokens = request.InputTokens - 1
 		}
 		switch r.machine.Accepts(request) {
@@ -126,13 +126,13 @@ func (p *pool) choose(c *call) (*replica, serving.Request, error) {
 		case serving.QueueFull:
 			r.counters.refused++
 			err = errBusy
-		default: // refused for its size, like by every replica of the profile
+		default: // refused for its size
 		}
 	}
 	return nil, serving.Request{}, err
 }
 
-// byLoad returns replicas, least loaded first, ties by pod name.
+// byLoad returns the replicas, the least loaded first, ties by pod name.
 func byLoad(replicas []*replica) []*replica {
 	sorted := slices.Clone(replicas)
 	slices.SortStableFunc(sorted, func(a, b *replica) int {
@@ -156,7 +156,7 @@ func (p *pool) remove(r *replica) {
 	r.ready = false
 }
 
-// of returns the replicas of the role of r.
+// of returns the list of replicas with the role of r.
 func (p *pool) of(r *replica) *[]*replica {
 	if r.pod.Prefill {
 		return &p.prefills
@@ -164,8 +164,8 @@ func (p *pool) of(r *replica) *[]*replica {
 	return &p.replicas
 }
 
-// evict ends the calls of a replica that is removed. Calls without output so far start over
-// at the head of the held calls, in their old order; the others fail.
+// evict ends the calls of a replica that is removed. Calls that have sent their client a token
+// fail; the others start over at the head of the held calls, in their old order.
 func (p *pool) evict(now time.Duration, r *replica) {
 	var again []*call
 	calls := make([]*call, 0, len(r.calls))

@@ -9,16 +9,14 @@ import (
 	"time"
 )
 
-// Replica is one serving replica by itself, as an engine in a pod of its own: it
-// needs no cluster. Make it with NewReplica; its methods may be called from any
-// goroutine.
+// Replica is one serving replica by itself, such as the engine of a real pod. It needs no cluster.
+// Make it with NewReplica; its methods may be called from any goroutine.
 type Replica struct {
 	emulator *Emulator
 	pod      Pod
 }
 
-// NewReplica returns a replica that serves a model at the speed of a profile, whose
-// name is one of o.Profiles.
+// NewReplica returns a replica that serves a model at the speed of a profile, a name in o.Profiles.
 func NewReplica(o Options, model, profile string) (*Replica, error) {
 	e, err := New(o)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 )
 
-// streamsPerToken bounds the system calls of many streams: with that many open, every token
-// of each is sent by itself; with twice as many, two tokens are sent at a time, and so on.
-// The first token and the end never wait, and this does not change the metrics pages.
+// streamsPerToken limits the system calls of many streams: with fewer open, every token is sent by
+// itself; from that number on two tokens at a time, from twice that number on three, and so on. The
+// first token and the end are never delayed, and the metrics pages do not change.
 const streamsPerToken = 1000
 
 // stream carries the progress of a call from the fleet to the goroutine that answers the
@@ -24,16 +24,16 @@ type stream struct {
 
 // progress is the progress of a call.
 type progress struct {
-	tokens  int // put out so far
+	tokens  int // generated so far
 	done    bool
 	err     error           // why it failed, when done
-	request serving.Request // as the replica got it, when done without err
+	request serving.Request // as sent to the replica, when done without err
 }
 
 var _ receiver = (*stream)(nil)
 
-// newStream returns the stream of one answer; open counts the answers that are
-// sent as they come, nil for one that is sent whole.
+// newStream returns the stream of one answer. open counts the open streams; nil for an answer that
+// is sent whole.
 func newStream(open *atomic.Int64) *stream {
 	return &stream{open: open, wake: make(chan struct{}, 1)}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Version is the minor number of the vLLM release 0.x whose metrics page is
-// imitated, in [10, 32].
+// Version is the minor number of the vLLM release 0.x whose metrics page the emulator shows, in
+// [10, 32].
 type Version int
 
 // The supported releases, and the default one.

@@ -10,7 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/shadow"
 )
 
-// Looks are those of each model, in the order of time.
+// Looks holds the looks at each model, in the order of time.
 type Looks map[scaling.ModelKey][]shadow.Look
 
 // stretch is a time in which a variant served a model.
@@ -19,7 +19,7 @@ type stretch struct {
 	of *variantSeries
 }
 
-// looksOf makes of the values of variants a look at each model and scrape.
+// looksOf returns a look for each model and scrape, from the values of the variants.
 func looksOf(variants map[scaling.VariantKey]*variantSeries, step time.Duration) Looks {
 	models := map[scaling.ModelKey][]stretch{}
 	for _, key := range slices.SortedFunc(maps.Keys(variants), scaling.VariantKey.Compare) {
@@ -37,7 +37,8 @@ func looksOf(variants map[scaling.VariantKey]*variantSeries, step time.Duration)
 	return out
 }
 
-// looksAt are those at a model. A time at which no value is newer than at the look before has none.
+// looksAt returns the looks at one model. A time without a newer value than the look before gives
+// no look.
 func looksAt(of []stretch) []shadow.Look {
 	times := map[int64]bool{}
 	for _, s := range of {
@@ -65,8 +66,8 @@ func looksAt(of []stretch) []shadow.Look {
 	return looks
 }
 
-// planned returns looks with the usual time between two of them: the step, or the interval of the scrapes
-// where that is longer.
+// planned returns looks with their Interval set to the usual time between two of them: the step, or
+// the median time between looks where that is longer.
 func planned(looks []shadow.Look, step time.Duration) []shadow.Look {
 	apart := make([]time.Duration, 0, len(looks))
 	for i := range len(looks) - 1 {
@@ -82,11 +83,11 @@ func planned(looks []shadow.Look, step time.Duration) []shadow.Look {
 	return looks
 }
 
-// lookAt is what is known of a model at one time. A variant without any value then is not in it: it did
-// not exist.
+// lookAt returns the look at a model at one time. It leaves out a variant without values, which did
+// not exist then.
 func lookAt(of []stretch, at int64) shadow.Look {
 	l := shadow.Look{At: time.Unix(at, 0).UTC()}
-	newest := 0.0 // of the last variant
+	newest := 0.0 // scrape time of the last variant
 	for _, s := range of {
 		v := s.of
 		scraped, there := s.scraped[at]
@@ -109,7 +110,7 @@ func lookAt(of []stretch, at int64) shadow.Look {
 		}
 		if n := len(l.Variants); n == 0 || l.Variants[n-1].Key != v.key {
 			l.Variants, newest = append(l.Variants, seen), scraped
-		} else if scraped > newest { // of two types of accelerators the one that was scraped last
+		} else if scraped > newest { // of two types of accelerators, keep the one that was scraped last
 			l.Variants[n-1], newest = seen, scraped
 		}
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Span is the time that is read.
+// Span is the time and the namespace to read.
 type Span struct {
 	From, To  time.Time // To is after From
 	Namespace string    // of the variants, "" for all
 }
 
-// The errors of a Store that has no variants in the time that is read.
+// The errors of a Store without variants in the Span.
 var (
 	ErrNoManager   = errors.New("it has no series of the manager in this time: is its metrics port scraped? See wva_variant_info")
 	ErrNoVariant   = errors.New("it scraped a manager in this time, which exported no variant: see wva_variant_info")
@@ -26,11 +26,11 @@ var (
 )
 
 const (
-	// shortestStep is the time between two reads of a store at least, mostReads how many there are at most.
+	// shortestStep is the least time between two reads of a store, mostReads their largest number.
 	shortestStep = time.Minute
 	mostReads    = 10_000
-	// readsAtOnce is how many of them one question is for, a day by the minute: the answer for a thousand
-	// variants is about 25 MB.
+	// readsAtOnce is the number of reads in one query, a day by the minute: the answer for a
+	// thousand variants is about 25 MB.
 	readsAtOnce = 1440
 )
 
@@ -39,7 +39,7 @@ func (s Span) Step() time.Duration {
 	return max(shortestStep, s.To.Sub(s.From)/mostReads).Truncate(time.Second)
 }
 
-// variantSeries are the values of one variant by the time of a read.
+// variantSeries holds the values of one variant by the time of the read.
 type variantSeries struct {
 	key                                          scaling.VariantKey
 	served                                       []*served
@@ -50,15 +50,15 @@ type variantSeries struct {
 // served is a time in which a variant served one model on one type of accelerator.
 type served struct {
 	model, accelerator string
-	scraped            map[int64]float64 // when the values of a read were scraped, in seconds
+	scraped            map[int64]float64 // time of the scrape by time of the read, in seconds
 }
 
-// Read asks a store for what managers exported. The error is ErrNoManager, ErrNoVariant or ErrNoNamespace where
-// there are no variants, else that of the store.
+// Read reads from a store what managers exported. The error is ErrNoManager, ErrNoVariant or
+// ErrNoNamespace where there are no variants, else that of the store.
 func Read(ctx context.Context, store query.Store, s Span) (Looks, error) {
 	r := reader{store, s, map[scaling.VariantKey]*variantSeries{}}
-	// The time of the scrape tells a value that was scraped from one that Prometheus repeats, as it does for five
-	// minutes after it scraped nothing.
+	// The time of the scrape distinguishes a scraped value from one that Prometheus repeats, for up
+	// to five minutes after the last scrape.
 	if err := r.each(ctx, "timestamp("+metrics.VariantInfo+")", r.serves); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func Read(ctx context.Context, store query.Store, s Span) (Looks, error) {
 		{metrics.CurrentLoad + `{quantity="arrival_rate"}`, func(v *variantSeries) *map[int64]float64 { return &v.rate }},
 	} {
 		err := r.each(ctx, q.metric, func(key scaling.VariantKey, one query.Curve) {
-			if v := r.variants[key]; v != nil { // else no model is known of it: it is what another variant is read as
+			if v := r.variants[key]; v != nil { // a key without a model is the name under which a scaler reads another variant
 				keep(q.into(v), one.Points)
 			}
 		})
@@ -96,7 +96,7 @@ type reader struct {
 	variants map[scaling.VariantKey]*variantSeries
 }
 
-// each calls f with the series of a metric of variants, a piece of time after the other.
+// each calls f with the series of a metric of variants, one piece of the Span after the other.
 func (r reader) each(ctx context.Context, metric string, f func(scaling.VariantKey, query.Curve)) error {
 	step := r.span.Step()
 	for from := r.span.From; from.Before(r.span.To); from = from.Add(readsAtOnce * step) {
@@ -135,13 +135,13 @@ func (r reader) none(ctx context.Context) error {
 	return ErrNoManager
 }
 
-// ofVariants asks for a metric of variants with the labels that the manager gave it, of which a scrape
-// renames the namespace.
+// ofVariants returns the query for a metric of variants by the labels of the manager. It restores
+// the namespace, which a scrape may rename.
 func ofVariants(metric string) string {
 	return fmt.Sprintf(`max by (namespace, variant_name, model_name, accelerator_type) (label_replace(%s, "namespace", "$1", "exported_namespace", "(.+)"))`, metric)
 }
 
-// serves keeps which model a variant served, on which accelerators, and when that was scraped.
+// serves stores the model that a variant served, its accelerator, and the times of the scrapes.
 func (r reader) serves(key scaling.VariantKey, s query.Curve) {
 	v := r.variants[key]
 	if v == nil {
@@ -157,7 +157,7 @@ func (r reader) serves(key scaling.VariantKey, s query.Curve) {
 	keep(&v.served[i].scraped, s.Points)
 }
 
-// keep keeps values by their time.
+// keep stores values by their time.
 func keep(values *map[int64]float64, points []query.Point) {
 	if *values == nil {
 		*values = make(map[int64]float64, len(points))

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// ContentType is that of the Prometheus text format.
+// ContentType is the content type of the Prometheus text format.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// Page is a page while it is written. Its zero value is empty.
+// Page is a page while it is written. The zero value is empty.
 type Page struct{ bytes.Buffer }
 
 // Family writes the two lines that begin a family.
@@ -30,8 +30,8 @@ func (p *Page) Sample(name, labels string, value float64) {
 	p.WriteString(" " + Float(value) + "\n")
 }
 
-// Histogram writes the lines of one child. The bounds ascend, without +Inf; atMost
-// counts the observations up to each of them and, last, all.
+// Histogram writes the lines of one child. The bounds ascend, without +Inf; atMost holds the number
+// of observations up to each bound and, last, of all.
 func (p *Page) Histogram(name, labels string, bounds, atMost []float64, sum float64) {
 	prefix := labels
 	if prefix != "" {
@@ -48,7 +48,7 @@ func (p *Page) Histogram(name, labels string, bounds, atMost []float64, sum floa
 	p.Sample(name+"_sum", labels, sum)
 }
 
-// Labels joins names and values, given in turn, in the text format.
+// Labels returns names and values, given in turn, in the text format.
 func Labels(pairs ...string) string {
 	var b strings.Builder
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -62,8 +62,8 @@ func Labels(pairs ...string) string {
 
 var escaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 
-// Float writes v as floatToGoString of the Python client: repr, but with Go's
-// exponent from 1e6 on.
+// Float returns v as floatToGoString of the Python client does: repr, but with Go's exponent from
+// 1e6 on.
 func Float(v float64) string {
 	switch {
 	case math.IsInf(v, 1):

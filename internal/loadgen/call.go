@@ -17,20 +17,20 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// Kind is why a request failed. The zero value is no failure.
+// Kind is the kind of a failure. The zero value is no failure.
 type Kind string
 
-// Kinds of failure. An HTTP status other than 200 is the kind "http 503".
+// Kinds of failure. An HTTP status other than 200 is a kind such as "http 503".
 const (
 	Refused     Kind = "refused"       // nothing listens at the address
 	Network     Kind = "network"       // any other failure before an answer: DNS, TLS, reset
 	Stream      Kind = "broken stream" // ended early, or is not a stream of completions
 	Timeout     Kind = "timeout"       // not connected within 10 s or not complete within Options.Timeout
 	NotSent     Kind = "not sent"      // Options.MaxInFlight were under way
-	Interrupted Kind = "interrupted"   // the run was ended while it was under way
+	Interrupted Kind = "interrupted"   // the run ended while the request was under way
 )
 
-// statusKind is the kind of an HTTP status.
+// statusKind returns the kind of an HTTP status.
 func statusKind(status int) Kind { return Kind("http " + strconv.Itoa(status)) }
 
 // result holds the measurements of one request. Times are those of the run's clock.
@@ -46,8 +46,7 @@ type result struct {
 	gaps   []float64     // between events, ms
 }
 
-// itl is the request's mean inter-token latency; ok is false with fewer than
-// two tokens, which have no gap.
+// itl returns the mean inter-token latency of the request; ok is false with fewer than two tokens.
 func (r *result) itl() (mean time.Duration, ok bool) {
 	if r.tokens < 2 || r.events < 1 {
 		return 0, false
@@ -58,7 +57,7 @@ func (r *result) itl() (mean time.Duration, ok bool) {
 // meets reports whether the request was answered within the objectives.
 func (r *result) meets(slo SLO) bool { return r.kind == "" && !r.late(slo) }
 
-// late reports whether the known times of the request miss an objective.
+// late reports whether the times of the request so far miss an objective.
 func (r *result) late(slo SLO) bool {
 	ttft := r.ttft
 	if r.events == 0 {
@@ -76,8 +75,8 @@ type caller struct {
 	prompts  prompts
 }
 
-// completionRequest is the body of POST /v1/completions. ignore_eos is an extension of vLLM
-// and SGLang, without it a model may stop earlier.
+// completionRequest is the body of POST /v1/completions. ignore_eos is an extension of vLLM and
+// SGLang; without it a model may stop earlier.
 type completionRequest struct {
 	Model         string        `json:"model"`
 	Prompt        string        `json:"prompt"`
@@ -135,7 +134,7 @@ func (c *caller) exchange(ctx context.Context, body []byte, r workload.Request, 
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		// An answer read to its end leaves its connection for another request.
+		// Reading the answer to its end allows the reuse of its connection.
 		said, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 		return statusKind(response.StatusCode), fmt.Errorf("status %s: %.200s", response.Status, bytes.TrimSpace(said))
 	}

@@ -3,11 +3,10 @@
 //
 // # Open loop
 //
-// Every request has its own send time, and no request waits for the answer to another. So a
-// slow server gets the same load as from its users, instead of a load that slows down with
-// it. How late requests left is measured (send lag); when more than Options.MaxInFlight are
-// under way, the next ones are not sent and count as errors of kind [NotSent]. Nothing is
-// dropped silently.
+// Every request has its own send time, and no request waits for the answer to another. So a slow
+// server gets the same load as from its users, and not a load that slows down with it. The delay of
+// each request is measured (send lag). While Options.MaxInFlight are under way, the next ones are
+// not sent and count as errors of kind [NotSent]. Nothing is dropped silently.
 //
 // # What is measured
 //

@@ -13,10 +13,9 @@ import (
 
 // Defaults of Options.
 const (
-	// DefaultMaxInFlight stays below the usual limit of 1024 open files with
-	// room to spare.
+	// DefaultMaxInFlight stays well below the usual limit of 1024 open files.
 	DefaultMaxInFlight = 900
-	// DefaultTimeout is long for an answer of a few thousand tokens.
+	// DefaultTimeout is enough for an answer of a few thousand tokens.
 	DefaultTimeout = 5 * time.Minute
 	// defaultProgressEvery suits a terminal.
 	defaultProgressEvery = time.Second
@@ -40,10 +39,9 @@ type Options struct {
 	Duration time.Duration
 	// SLO holds the objectives for attainment.
 	SLO SLO
-	// MaxInFlight is how many requests may be under way; 0 is
-	// DefaultMaxInFlight.
+	// MaxInFlight is the largest number of requests under way; 0 is DefaultMaxInFlight.
 	MaxInFlight int
-	// Timeout bounds a request from its start to the end of its stream; 0 is
+	// Timeout limits the time from the start of a request to the end of its stream; 0 is
 	// DefaultTimeout.
 	Timeout time.Duration
 	// Seed makes prompts and samples repeatable.
@@ -93,7 +91,7 @@ func (o Options) complete() (completed Options, endpoint string, err error) {
 	return o, endpoint, nil
 }
 
-// completions returns the URL to post to below a base.
+// completions returns the URL of completions below a base.
 func completions(text string) (string, error) {
 	base, err := url.Parse(text)
 	switch {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// prompts makes prompts of a given number of words. The words come from a list
-// of short English ones, so that a real tokenizer sees about one token in each.
+// prompts makes prompts of a given number of words. They are short English words, so that a real
+// tokenizer makes about one token of each.
 type prompts struct {
 	words []string
 }

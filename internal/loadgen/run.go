@@ -12,12 +12,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// Run sends requests, each at its time, and returns when all are answered. When
-// ctx ends no more are sent, those under way are interrupted, and the summary is
-// that of the run so far, without an error.
+// Run sends requests, each at its time, and returns when all are answered. When ctx ends, it sends
+// no more, interrupts those under way, and returns the summary so far without an error.
 //
-// An error is either wrong Options, and nothing was sent, or an error of
-// requests: then the summary is that of the requests before it.
+// An error is either that of wrong Options, when nothing was sent, or an error of requests; then
+// the summary covers the requests before it.
 func Run(ctx context.Context, requests iter.Seq2[workload.Request, error], options Options) (Summary, error) {
 	options, endpoint, err := options.complete()
 	if err != nil {
@@ -56,7 +55,7 @@ type run struct {
 	calls sync.WaitGroup
 }
 
-// send starts every request when it is due, until ctx ends or requests do.
+// send starts every request when it is due, until ctx or requests end.
 func (r *run) send(ctx context.Context, requests iter.Seq2[workload.Request, error]) error {
 	var sent uint64
 	for request, err := range requests {
@@ -94,8 +93,8 @@ func (r *run) wait(ctx context.Context, t time.Time) bool {
 	}
 }
 
-// report calls Progress until the function that it returns is called, which
-// waits for it and reports the end.
+// report calls Progress regularly until stop is called. stop waits for the last call and then
+// reports the end.
 func (r *run) report() (stop func()) {
 	if r.options.Progress == nil {
 		return func() {}
@@ -121,8 +120,8 @@ func (r *run) report() (stop func()) {
 	}
 }
 
-// newTransport returns a transport that keeps a connection for every request
-// that may be under way, and gives up connecting after 10 s.
+// newTransport returns a transport that keeps a connection for every request that may be under way,
+// and allows 10 s for connecting.
 func newTransport(connections int) *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// sampleBound is how many values a sample keeps: 1 MiB of them.
+// sampleBound is the number of values that a sample keeps: 1 MiB.
 const sampleBound = 1 << 17
 
-// Distribution summarizes one quantity, in ms. All are 0 when Count is 0.
+// Distribution summarizes one quantity, in ms. All fields are 0 when Count is 0.
 type Distribution struct {
 	Count int     `json:"count"` // values seen
 	Mean  float64 `json:"mean"`
@@ -34,7 +34,7 @@ func newSample(bound int, seed uint64) *sample {
 	return &sample{bound: bound, rng: rand.New(rand.NewPCG(seed, 0))}
 }
 
-// add takes a value >= 0.
+// add adds a value >= 0.
 func (s *sample) add(v float64) {
 	s.count++
 	s.sum += v
@@ -61,8 +61,8 @@ func (s *sample) distribution() Distribution {
 	}
 }
 
-// percentile is the smallest value with at least a fraction q of all at or
-// below it (nearest rank); sorted is not empty.
+// percentile returns the smallest value with at least a fraction q of all values at or below it
+// (nearest rank); sorted is not empty.
 func percentile(sorted []float64, q float64) float64 {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// maxEvent bounds one line of a stream, in bytes.
+// maxEvent limits one line of a stream, in bytes.
 const maxEvent = 1 << 20
 
 // event is the content of one line of a completion stream.
@@ -19,8 +19,8 @@ type event struct {
 	done   bool // the stream is complete
 }
 
-// stream reads the server-sent events of an OpenAI completion: lines "data: <JSON>", at
-// last "data: [DONE]". Other lines are ignored (WHATWG HTML, Server-sent events, §9.2.6).
+// stream reads the server-sent events of an OpenAI completion: lines "data: <JSON>", the last one
+// "data: [DONE]". Other lines are ignored (WHATWG HTML, Server-sent events, §9.2.6).
 type stream struct {
 	lines *bufio.Scanner
 }
@@ -31,7 +31,7 @@ func newStream(body io.Reader) stream {
 	return stream{lines: lines}
 }
 
-// completion is the part of a completion chunk that is used here.
+// completion holds the used fields of a completion chunk.
 type completion struct {
 	Choices []struct {
 		Text string `json:"text"`
@@ -42,8 +42,7 @@ type completion struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// next returns the next event. The stream's end without [DONE] is
-// io.ErrUnexpectedEOF.
+// next returns the next event, or io.ErrUnexpectedEOF where the stream ends without [DONE].
 func (s stream) next() (event, error) {
 	for s.lines.Scan() {
 		data, ok := bytes.CutPrefix(s.lines.Bytes(), []byte("data:"))

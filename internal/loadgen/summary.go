@@ -4,11 +4,11 @@ import "time"
 
 // Summary holds the measurements of a run. Latencies are in ms.
 type Summary struct {
-	Requests    int             `json:"requests"`                // of the workload that came due
+	Requests    int             `json:"requests"`                // of the workload that became due
 	Sent        int             `json:"sent"`                    // Requests without those of kind NotSent
 	Completed   int             `json:"completed"`               // answered to the end
-	Failed      int             `json:"failed"`                  // all others but the interrupted
-	Interrupted int             `json:"interrupted"`             // under way when the run was ended
+	Failed      int             `json:"failed"`                  // neither completed nor interrupted
+	Interrupted int             `json:"interrupted"`             // under way when the run ended
 	Errors      map[Kind]int    `json:"errors,omitempty"`        // Failed by kind
 	Examples    map[Kind]string `json:"errorExamples,omitempty"` // the first error of each kind
 
@@ -24,10 +24,10 @@ type Summary struct {
 	E2E     Distribution `json:"e2e"`     // of completed requests
 	SendLag Distribution `json:"sendLag"` // of requests sent
 
-	InputTokens  int     `json:"inputTokens"`           // asked for, of requests sent
+	InputTokens  int     `json:"inputTokens"`           // of requests sent
 	OutputTokens int     `json:"outputTokens"`          // received, failed requests included
 	Duration     float64 `json:"durationSeconds"`       // from the start to the last answer
-	Rate         float64 `json:"sentPerSecond"`         // Sent over the time in which requests came due; 0 for one request
+	Rate         float64 `json:"sentPerSecond"`         // Sent over the time in which requests became due; 0 for one request
 	InputRate    float64 `json:"inputTokensPerSecond"`  // InputTokens / Duration
 	OutputRate   float64 `json:"outputTokensPerSecond"` // OutputTokens / Duration
 }
@@ -35,7 +35,7 @@ type Summary struct {
 // Progress is the progress of a run.
 type Progress struct {
 	Elapsed    time.Duration
-	Requests   int     // that came due so far
+	Requests   int     // that became due so far
 	InFlight   int     // under way now
 	Completed  int     // so far
 	Failed     int     // so far, NotSent included
@@ -47,7 +47,7 @@ type Progress struct {
 // Interval holds the counts since the previous Progress.
 type Interval struct {
 	Duration  time.Duration
-	Rate      float64 // requests that came due, requests/s
+	Rate      float64 // requests that became due, requests/s
 	Completed int
 	Failed    int
 	Judged    int     // completed and failed

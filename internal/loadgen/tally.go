@@ -7,7 +7,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// tally counts results as they come. It is safe for concurrent use.
+// tally counts the results of requests. It is safe for concurrent use.
 type tally struct {
 	slo   SLO
 	start time.Time
@@ -36,7 +36,7 @@ func newTally(slo SLO, seed uint64, start time.Time) *tally {
 	}
 }
 
-// begin counts a request that has come due, and reports whether it may be sent.
+// begin counts a request that is due, and reports whether it may be sent.
 func (t *tally) begin(r workload.Request, maxInFlight int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,8 +130,8 @@ func (t *tally) progress(now time.Time) Progress {
 	}
 }
 
-// summary is called when no request is under way any more. Requests came due
-// until sent, the last answer came at end; a single request has no rate.
+// summary returns the Summary when no request is under way. Requests became due until sent, and the
+// last answer came at end; a single request has no rate.
 func (t *tally) summary(sent, end time.Time) Summary {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,7 +152,7 @@ func (t *tally) summary(sent, end time.Time) Summary {
 	return s
 }
 
-// per is a/b, 0 when b is.
+// per returns a/b, or 0 when b is 0.
 func per(a, b float64) float64 {
 	if b == 0 {
 		return 0

@@ -10,15 +10,13 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// New returns a logger that writes lines of at least level to out. V(1) to V(4)
-// of logr are debug. A change of the level is seen by the logger and by all that
-// were made from it.
+// New returns a logger that writes lines of at least level to out. V(1) to V(4) of logr are debug.
+// A change of the level affects the logger and all loggers made from it.
 func New(out io.Writer, level *Level) logr.Logger {
 	return logr.FromSlogHandler(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: &level.least, ReplaceAttr: named}))
 }
 
-// named writes a level between two names as the lower one: V(1) is DEBUG, not the
-// DEBUG+3 that slog makes of it.
+// named replaces a level between two names by the lower name: V(1) is DEBUG, not slog's DEBUG+3.
 func named(groups []string, a slog.Attr) slog.Attr {
 	level, ok := a.Value.Any().(slog.Level)
 	if len(groups) > 0 || a.Key != slog.LevelKey || !ok {
@@ -36,7 +34,7 @@ func named(groups []string, a slog.Attr) slog.Attr {
 // info. It is safe for concurrent use, and is not copied after its first use.
 type Level struct{ least slog.LevelVar }
 
-// NewLevel returns a level that SetLevel has set.
+// NewLevel returns the level of that name. Its error is that of SetLevel.
 func NewLevel(name string) (*Level, error) {
 	l := &Level{}
 	if err := l.SetLevel(name); err != nil {
@@ -45,8 +43,8 @@ func NewLevel(name string) (*Level, error) {
 	return l, nil
 }
 
-// SetLevel changes the level to debug, info, warn or error, from the next line
-// on. After an error it is what it was.
+// SetLevel changes the level to debug, info, warn or error, from the next line on. An error leaves
+// it unchanged.
 func (l *Level) SetLevel(name string) error {
 	levels := []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 	i := slices.IndexFunc(levels, func(level slog.Level) bool { return nameOf(level) == name })

@@ -51,8 +51,8 @@ const (
 	Errors                 = "wva_errors_total"
 )
 
-// LabelProbe is the label in a selector of External Metrics by which wva doctor --probe asks for a
-// number of its own. No series has it.
+// LabelProbe is the label in a selector of External Metrics with which wva doctor --probe asks for
+// its own number. No series has it.
 const LabelProbe = "wva_probe"
 
 // The names of the labels.
@@ -80,10 +80,10 @@ const (
 	LabelBound              = "bound"
 )
 
-// Kind is how the values of an instrument behave.
+// Kind is the kind of an instrument.
 type Kind string
 
-// The kinds of instruments, in the words of the exposition format.
+// The kinds of instruments, as in the exposition format.
 const (
 	Gauge     Kind = "gauge"
 	Counter   Kind = "counter"
@@ -94,18 +94,17 @@ const (
 type Instrument struct {
 	Name string
 	Kind Kind
-	// Unit is the base unit in which the values are, "" for a counter of events
-	// and where a label selects the quantity and the help states the unit.
+	// Unit is the base unit of the values, "" for a counter of events and where a label selects the
+	// quantity and the help states the unit.
 	Unit string
-	// Labels are in the order in which the values are given.
+	// Labels are in the order of their values.
 	Labels []string
 	Help   string
 }
 
-// Catalogue returns every instrument, decision series first, without those of
-// legacyInstruments. The labels are those of a process without a controller instance; with
-// one, the families of which byInstance is true have LabelControllerInstance as
-// their last label.
+// Catalogue returns every instrument, decision series first, without those of legacyInstruments.
+// The labels are those of a process without a controller instance; with one, the replica families
+// (byInstance) have LabelControllerInstance as their last label.
 func Catalogue() []Instrument {
 	return append(decisionInstruments(), healthInstruments()...)
 }
@@ -272,7 +271,7 @@ func decisionInstruments() []Instrument {
 	}
 }
 
-// healthInstruments returns the families that say how the process fares.
+// healthInstruments returns the families about the process itself.
 func healthInstruments() []Instrument {
 	return []Instrument{
 		{CycleDuration, Histogram, "seconds", nil, "Duration of a cycle from its start to the plan."},
@@ -311,8 +310,8 @@ func healthInstruments() []Instrument {
 	}
 }
 
-// family returns the instrument as client_golang knows it. Those by instance
-// end in the label of a controller instance that is set.
+// family returns the instrument as client_golang needs it. Where a controller instance is set, its
+// label is the last one of the families byInstance.
 func (i Instrument) family(controllerInstance string) family {
 	labels := i.Labels
 	if controllerInstance != "" && i.byInstance() {

@@ -10,24 +10,22 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// following is whether decisions are carried out, by variant. It is found after a cycle
-// was published, and so is not on its page. The zero value is empty. It is safe for
-// concurrent use.
+// following holds whether decisions are carried out, by variant. It is set after a cycle was
+// published, and so is not on its page. The zero value is empty. It is safe for concurrent use.
 type following struct {
 	mu sync.Mutex
 	by map[scaling.VariantKey]followed
 }
 
-// followed is whether the decision on a variant is carried out, and the reason.
+// followed says whether the decision on a variant is carried out, with the reason.
 type followed struct {
 	follows bool
 	reason  scaling.Reason
 }
 
-// Following exports whether the decision on a variant is carried out and the next one
-// would be, and the reason that the condition ScalerFollowing has. With the reason ""
-// it is not known, and what was exported ends; it also ends when a record is published
-// that does not hold the variant.
+// Following exports whether the decision on a variant is carried out and the next one would be,
+// with the reason of the condition ScalerFollowing. The reason "" means unknown, and ends the
+// series. It also ends when a published record does not hold the variant.
 func (m *Metrics) Following(key scaling.VariantKey, follows bool, reason scaling.Reason) {
 	m.following.set(key, followed{follows, reason})
 }
@@ -45,7 +43,7 @@ func (f *following) set(key scaling.VariantKey, now followed) {
 	f.by[key] = now
 }
 
-// keep drops all variants but some.
+// keep drops all variants except the given ones.
 func (f *following) keep(variants []scaling.Variant) {
 	kept := make(map[scaling.VariantKey]bool, len(variants))
 	for _, v := range variants {
@@ -56,8 +54,8 @@ func (f *following) keep(variants []scaling.Variant) {
 	maps.DeleteFunc(f.by, func(key scaling.VariantKey, _ followed) bool { return !kept[key] })
 }
 
-// series returns what a scrape shows. Of variants whose labels equal each other's after
-// they were cut it shows the first: two equal series would make the whole scrape fail.
+// series returns the series of a scrape. Of variants whose labels are equal after they were cut it
+// returns the first: two equal series would make the whole scrape fail.
 func (f *following) series(of family) []prometheus.Metric {
 	f.mu.Lock()
 	defer f.mu.Unlock()

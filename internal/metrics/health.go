@@ -8,15 +8,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 )
 
-// Outcome says how something ended.
+// Outcome is the outcome of an operation.
 type Outcome string
 
 // The outcomes.
 const (
 	Success Outcome = "success"
 	Failure Outcome = "failure"
-	// Conflict and Forbidden are failures to set replicas: another writer changed the
-	// target each time, or the manager may not.
+	// Conflict and Forbidden are failures to set replicas: another writer changed the target at
+	// each attempt, or the manager lacks the right.
 	Conflict  Outcome = "conflict"
 	Forbidden Outcome = "forbidden"
 )
@@ -52,7 +52,7 @@ func newHealth() health {
 	counter := func(name string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: known[name].Help}, known[name].Labels)
 	}
-	// 1 ms to 65 s: from a cycle over caches to one that ran into its deadline.
+	// 1 ms to 65 s: from a cycle over caches to one that reaches its deadline.
 	buckets := prometheus.ExponentialBuckets(0.001, 4, 9)
 	duration := func(name string) prometheus.HistogramOpts {
 		return prometheus.HistogramOpts{Name: name, Help: known[name].Help, Buckets: buckets}
@@ -70,8 +70,7 @@ func newHealth() health {
 		leftOut: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: NamespaceLeftOut, Help: known[NamespaceLeftOut].Help},
 			known[NamespaceLeftOut].Labels),
 	}
-	// The outcomes are known beforehand, so their series begin at 0 and the
-	// first failure is an increase.
+	// These series begin at 0, so that the first failure is an increase.
 	for _, outcome := range []Outcome{Success, Failure} {
 		h.cycles.WithLabelValues(string(outcome))
 		h.background.WithLabelValues(string(outcome))
@@ -89,7 +88,7 @@ func (h *health) collectors() []prometheus.Collector {
 	}
 }
 
-// ObserveCycle counts a cycle that took d up to its plan.
+// ObserveCycle counts a cycle that took d from its start to the plan.
 func (h *health) ObserveCycle(outcome Outcome, d time.Duration) {
 	h.cycles.WithLabelValues(Label(string(outcome))).Inc()
 	h.cycleDuration.Observe(d.Seconds())
@@ -102,8 +101,8 @@ func (h *health) ObserveQuery(query string, outcome Outcome, d time.Duration) {
 	h.queryDuration.WithLabelValues(Label(query)).Observe(d.Seconds())
 }
 
-// ObserveCache counts for how many models a measurement was looked up in the
-// collector's cache and found, and for how many it was not.
+// ObserveCache counts the models whose measurement was found in the collector's cache, and those
+// whose was not.
 func (h *health) ObserveCache(hits, misses int) {
 	h.cacheHits.Add(float64(hits))
 	h.cacheMisses.Add(float64(misses))
@@ -119,14 +118,14 @@ func (h *health) CountScaleUpdate(outcome Outcome) {
 	h.scaleUpdates.WithLabelValues(Label(string(outcome))).Inc()
 }
 
-// CountError counts an error of a component, which is a package name like
-// "collector" or "actuator": the label must be bounded.
+// CountError counts an error of a component, a package name such as "collector" or "actuator": the
+// label must be bounded.
 func (h *health) CountError(component string) {
 	h.errors.WithLabelValues(Label(component)).Inc()
 }
 
-// LeftOut exports how much of one kind is left out of each namespace now, in the place of
-// what was exported of it.
+// LeftOut exports the number of items of one kind that are left out of each namespace, and replaces
+// the earlier numbers of that kind.
 func (h *health) LeftOut(what budget.What, counts map[string]int) {
 	h.leftOut.DeletePartialMatch(prometheus.Labels{LabelWhat: string(what)})
 	for namespace, n := range counts {

@@ -11,13 +11,11 @@ import (
 // versions cut there, and recording rules rely on it.
 const maxLabel = 128
 
-// unknown stands for an empty label value, because Prometheus cannot tell an
-// empty label from one that is not there.
+// unknown replaces an empty label value, because Prometheus treats an empty label as absent.
 const unknown = "unknown"
 
-// Label returns s as a label value: without space around it, valid UTF-8, at
-// most 128 bytes long and cut between two characters, "unknown" when nothing
-// is left.
+// Label returns s as a label value: valid UTF-8 without space around it, cut between two characters
+// to at most 128 bytes, "unknown" when nothing is left.
 func Label(s string) string {
 	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
 	if len(s) > maxLabel {
@@ -33,8 +31,8 @@ func Label(s string) string {
 	return s
 }
 
-// TargetLabels returns the labels that the replica gauges carry for a variant.
-// controllerInstance is "" where the fleet is not split.
+// TargetLabels returns the labels of the replica gauges of a variant. controllerInstance is ""
+// where the fleet is not split.
 func TargetLabels(v scaling.Variant, controllerInstance string) map[string]string {
 	labels := map[string]string{
 		LabelVariant:     Label(v.Key.Name),
@@ -49,8 +47,8 @@ func TargetLabels(v scaling.Variant, controllerInstance string) map[string]strin
 	return labels
 }
 
-// Ratio returns desired divided by current replicas, and desired where current
-// is 0, so that it says how much to start where nothing runs.
+// Ratio returns desired divided by current replicas, and desired where current is 0, so that it
+// says how many to start where nothing runs.
 func Ratio(desired, current scaling.Replicas) float64 {
 	if current == 0 {
 		return float64(desired)

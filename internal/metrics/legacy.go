@@ -14,15 +14,15 @@ const (
 	legacyDesiredRatio    = "inferno_desired_ratio"
 	legacyReplicaScaling  = "inferno_replica_scaling_total"
 	legacyCurrentLoad     = "inferno_current_load"
-	// legacyTargetConflicts is a gauge, whatever its suffix says.
+	// legacyTargetConflicts is a gauge despite its suffix.
 	legacyTargetConflicts = "wva_deployment_target_conflicts_total"
 )
 
-// legacyKind is the only kind of target that earlier versions knew.
+// legacyKind is the only kind of target of earlier versions.
 const legacyKind = "Deployment"
 
-// legacyInstruments returns the instruments of earlier versions, with the labels that they
-// had then: dashboards and autoscalers built on them go on working.
+// legacyInstruments returns the instruments of earlier versions, with their labels of that time, so
+// that dashboards and autoscalers built on them still work.
 func legacyInstruments() []Instrument {
 	variant := []string{LabelVariant, LabelVariantID, LabelNamespace, LabelAccelerator}
 	return []Instrument{
@@ -47,8 +47,8 @@ func legacyInstruments() []Instrument {
 	}
 }
 
-// legacyReplicas adds the older names of what the variant runs and, where there
-// is a decision, of that.
+// legacyReplicas adds the current replicas of the variant and, where there is one, the decision
+// under their older names.
 func (p *press) legacyReplicas(v scaling.Variant, d scaling.Decision, decided bool) {
 	if !p.opts.LegacyNames {
 		return
@@ -83,8 +83,8 @@ func (p *press) legacyLoad(v scaling.Variant, quantity string, value float64) {
 	}
 }
 
-// legacyConflict adds the size of a conflict over a Deployment under its older
-// name, which has no place for another kind.
+// legacyConflict adds the size of a conflict over a Deployment under its older name, which has no
+// label for another kind.
 func (p *press) legacyConflict(c scaling.Conflict) {
 	if p.opts.LegacyNames && c.Target.Kind == legacyKind {
 		winner := c.Contenders[0]

@@ -6,7 +6,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// metricsAge adds when the model's replica that was scraped longest ago was.
+// metricsAge adds the age of the oldest scrape among the replicas of the model.
 func (p *press) metricsAge(s scaling.Snapshot) {
 	var oldest time.Time
 	for _, r := range s.Replicas {
@@ -34,14 +34,14 @@ func (p *press) saturation(s scaling.Snapshot) {
 	}
 }
 
-// addMean adds a level, if any replica reported.
+// addMean adds the mean of a signal, if any replica reported it.
 func (p *press) addMean(key scaling.VariantKey, signal string, m mean) {
 	if m.n > 0 {
 		p.add(key, SaturationLevel, m.sum/float64(m.n), append(variant(key), signal)...)
 	}
 }
 
-// load adds what is known of the load of a model, for each of its variants.
+// load adds the known readings of the load of a model, for each of its variants.
 func (p *press) load(s scaling.Snapshot) {
 	quantities := []struct {
 		name    string
@@ -61,7 +61,7 @@ func (p *press) load(s scaling.Snapshot) {
 	}
 }
 
-// mean gathers readings that are known.
+// mean sums up the known readings.
 type mean struct {
 	sum float64
 	n   int

@@ -10,15 +10,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Clock tells the time at which a scrape computes ages.
+// Clock returns the time with which a scrape computes ages.
 type Clock interface {
 	Now() time.Time
 }
 
-// Options configures Metrics. Its zero value works.
+// Options are the options of Metrics. The zero value is valid.
 type Options struct {
-	// ControllerInstance names this controller where several share a cluster,
-	// "" for the only one. It becomes a label of the replica families.
+	// ControllerInstance names this controller where several share a cluster; "" is the only one.
+	// It becomes a label of the replica families.
 	ControllerInstance string
 	// LegacyNames adds the instruments of legacyInstruments.
 	LegacyNames bool
@@ -39,13 +39,13 @@ type Metrics struct {
 	following  following
 }
 
-// family is an instrument as client_golang knows it.
+// family is an instrument as client_golang needs it.
 type family struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
 }
 
-// page is what a scrape of the decision series returns. It is never modified.
+// exposition holds the decision series of a scrape. It is never modified.
 type exposition struct {
 	series []prometheus.Metric
 	ages   []age
@@ -59,9 +59,8 @@ type age struct {
 	since  time.Time
 }
 
-// New returns the instruments, registered with reg. It panics if one of them
-// is registered already: two Metrics on one registry are a mistake of the
-// program.
+// New returns the instruments, registered with reg. It panics if one of them is registered already:
+// two Metrics on one registry are a programming error.
 func New(reg prometheus.Registerer, clock Clock, opts Options) *Metrics {
 	m := &Metrics{
 		health:   newHealth(),
@@ -82,8 +81,8 @@ func New(reg prometheus.Registerer, clock Clock, opts Options) *Metrics {
 	return m
 }
 
-// Clear takes all decision series away, as a process must that no longer
-// leads. What was counted is forgotten too: the next leader counts on.
+// Clear removes all decision series when a process no longer leads. It also forgets the counts of
+// changes, which the next leader goes on counting.
 func (m *Metrics) Clear() {
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
@@ -91,8 +90,8 @@ func (m *Metrics) Clear() {
 	m.following.keep(nil)
 }
 
-// decisions is the Collector of the decision series. It is not Metrics itself,
-// so that those are not registered a second time.
+// decisions is the Collector of the decision series. It is a type of its own, so that callers
+// cannot register Metrics a second time.
 type decisions struct{ *Metrics }
 
 var _ prometheus.Collector = decisions{}
@@ -104,7 +103,7 @@ func (d decisions) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sends the series of the latest page, with the ages of this moment.
+// Collect sends the series of the latest page, with the present ages.
 func (d decisions) Collect(ch chan<- prometheus.Metric) {
 	p, now := d.exposition.Load(), d.clock.Now()
 	for _, s := range p.series {

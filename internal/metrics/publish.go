@@ -14,15 +14,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Publish replaces the decision series by those of the record. Nothing of an
-// earlier one remains but the counts of variants that are still in the fleet.
-// agesFrom is the time from which the age of each decision counts; a variant
-// that is not in it has no age.
+// Publish replaces the decision series by those of the record. Only the counts of variants that are
+// still in the fleet remain from earlier records. agesFrom is the time from which the age of each
+// decision counts; a variant that is not in it has no age.
 //
-// The error names the first variants that have no series or not all of them: those
-// decided on and not in the fleet, so that their labels are unknown, and those
-// whose labels equal another's after both were cut; it names models of which the
-// latter is true, too. The others are published.
+// The error names the first variants that lack series: those with a decision that are not in the
+// fleet, so that their labels are unknown, and those whose labels equal another's after both were
+// cut. It also names models with equal labels. The others are published.
 func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time) error {
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
@@ -49,11 +47,10 @@ func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time
 	return first(p.faults)
 }
 
-// Restore exports the decisions that an earlier process made, until the first
-// cycle of this one has its own: there is no time at which a decision has no
-// series. Of the record it takes the variants, the decisions on them and the
-// replicas last seen; none of it counts as a change. It has no effect once a
-// cycle was published. The error is that of Publish.
+// Restore exports the decisions of an earlier process until the first cycle of this one, so that
+// the series have no gap. Of the record it uses the variants, the decisions on them and the
+// replicas last seen; nothing counts as a change. It has no effect after a cycle was published. The
+// error is that of Publish.
 func (m *Metrics) Restore(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time) error {
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
@@ -66,7 +63,7 @@ func (m *Metrics) Restore(r scaling.Record, agesFrom map[scaling.VariantKey]time
 	return first(p.faults)
 }
 
-// mostFaults is how many faults an error names: one namespace could fill the log.
+// mostFaults is the largest number of faults that an error names: one namespace could fill the log.
 const mostFaults = 12
 
 // first joins the first faults and counts the others.
@@ -77,7 +74,7 @@ func first(faults []error) error {
 	return errors.Join(faults...)
 }
 
-// press sets a page.
+// press builds a page.
 type press struct {
 	families map[string]family
 	opts     Options
@@ -87,7 +84,7 @@ type press struct {
 	faults   []error
 }
 
-// press returns one with an empty page.
+// press returns a press with an empty page.
 func (m *Metrics) press() *press {
 	return &press{
 		families: m.families,
@@ -98,7 +95,7 @@ func (m *Metrics) press() *press {
 	}
 }
 
-// plan adds the variants of a record and what was decided on them.
+// plan adds the variants of a record and the decisions on them.
 func (p *press) plan(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time) {
 	decided := map[scaling.VariantKey]scaling.Decision{}
 	for _, d := range r.Plan.Decisions {
@@ -112,7 +109,7 @@ func (p *press) plan(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time
 		p.paused(v)
 		p.info(v)
 		p.count(v, p.previous[v.Key].next(v, d, ok, isNew(r, v.Key)))
-		if ok && !v.Advisory { // else nothing is held: the replicas are another scaler's
+		if ok && !v.Advisory { // an advisory variant holds nothing: another scaler sets its replicas
 			p.held(r, v, d)
 			p.awaiting(v, d)
 		}
@@ -125,19 +122,19 @@ func (p *press) plan(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time
 	}
 }
 
-// isNew reports whether the decision on a variant took its value in this plan.
+// isNew reports whether the decision on a variant got its value in this plan.
 func isNew(r scaling.Record, key scaling.VariantKey) bool {
 	past, ok := r.History[key]
 	return ok && past.DecidedAt.Equal(r.Plan.At)
 }
 
-// replicas adds what the variant runs and, where there is one, the decision.
+// replicas adds the current replicas of the variant and, where there is one, the decision.
 func (p *press) replicas(v scaling.Variant, d scaling.Decision, decided bool) {
 	if v.Advisory {
 		p.advice(v, d, decided)
 		return
 	}
-	if other := v; v.ReadAs != "" { // what a scaler asks for by another name is there, too
+	if other := v; v.ReadAs != "" { // a scaler asks for the series under this name
 		other.Key.Name = v.ReadAs
 		p.gauges(v.Key, other, d, decided)
 	}
@@ -147,7 +144,8 @@ func (p *press) replicas(v scaling.Variant, d scaling.Decision, decided bool) {
 	}
 }
 
-// advice adds what the variant runs and, where there is one, the decision as advice. No scaler reads it.
+// advice adds the current replicas of the variant and, where there is one, the decision as advice.
+// No scaler reads it.
 func (p *press) advice(v scaling.Variant, d scaling.Decision, decided bool) {
 	labels := p.target(v)
 	if v.Replicas.Observed {
@@ -158,7 +156,7 @@ func (p *press) advice(v scaling.Variant, d scaling.Decision, decided bool) {
 	}
 }
 
-// gauges adds them, of the variant with this key, by the labels of v.
+// gauges adds the replica gauges with the labels of v, for the variant with this key.
 func (p *press) gauges(key scaling.VariantKey, v scaling.Variant, d scaling.Decision, decided bool) {
 	labels, r := p.target(v), v.Replicas
 	if r.Observed {
@@ -173,7 +171,7 @@ func (p *press) gauges(key scaling.VariantKey, v scaling.Variant, d scaling.Deci
 	}
 }
 
-// paused adds whether a user asked for the decision on the variant to stay as it is.
+// paused adds whether the annotation paused freezes the decision on the variant.
 func (p *press) paused(v scaling.Variant) {
 	value := 0.0
 	if v.Paused && v.Undecidable == "" {
@@ -182,7 +180,7 @@ func (p *press) paused(v scaling.Variant) {
 	p.add(v.Key, Paused, value, variant(v.Key)...)
 }
 
-// awaiting adds how many replicas wait for approval to be given up.
+// awaiting adds the number of replicas whose removal waits for approval.
 func (p *press) awaiting(v scaling.Variant, d scaling.Decision) {
 	if !v.Approval.Required {
 		return
@@ -194,7 +192,7 @@ func (p *press) awaiting(v scaling.Variant, d scaling.Decision) {
 	p.add(v.Key, AwaitingApproval, float64(n), variant(v.Key)...)
 }
 
-// count adds the changes of the decision so far and keeps them for the next.
+// count adds the changes of the decision so far and keeps them for the next page.
 func (p *press) count(v scaling.Variant, t tally) {
 	p.page.tally[v.Key] = t
 	for _, c := range slices.SortedFunc(maps.Keys(t.changes), change.compare) {
@@ -209,7 +207,7 @@ func (p *press) count(v scaling.Variant, t tally) {
 	p.legacyCount(v, t)
 }
 
-// cost adds what the decided replicas cost. Of an advisory variant those are what runs.
+// cost adds the cost of the decided replicas. For an advisory variant the current replicas count.
 func (p *press) cost(r scaling.Record) {
 	fleet := make(map[scaling.VariantKey]scaling.Variant, len(r.Fleet.Variants))
 	for _, v := range r.Fleet.Variants {
@@ -226,7 +224,7 @@ func (p *press) cost(r scaling.Record) {
 	p.single(PlanCost, total)
 }
 
-// conflict adds a target that several variants name, and what became of each.
+// conflict adds a target that several variants name, and the resolution for each.
 func (p *press) conflict(c scaling.Conflict) {
 	winner := c.Contenders[0]
 	target := Label(c.Target.Name)
@@ -241,19 +239,19 @@ func (p *press) conflict(c scaling.Conflict) {
 	}
 }
 
-// since adds a series that counts the time from an instant on.
+// since adds a series whose value is the time since an instant.
 func (p *press) since(subject, name string, instant time.Time, labels ...string) {
 	if p.claim(subject, name, labels) {
 		p.page.ages = append(p.page.ages, age{name: name, labels: labels, since: instant})
 	}
 }
 
-// add puts a series on the page.
+// add adds a series of a variant to the page.
 func (p *press) add(key scaling.VariantKey, name string, value float64, labels ...string) {
 	p.put("variant "+key.String(), name, value, labels...)
 }
 
-// put puts a series of any subject on the page.
+// put adds a series of any subject to the page.
 func (p *press) put(subject, name string, value float64, labels ...string) {
 	if p.claim(subject, name, labels) {
 		f := p.families[name]
@@ -261,9 +259,8 @@ func (p *press) put(subject, name string, value float64, labels ...string) {
 	}
 }
 
-// claim reports whether the series is not on the page yet. Two equal series
-// would make the whole scrape fail, so the second is left out and its subject
-// named.
+// claim reports whether the series is not on the page yet. Two equal series would make the whole
+// scrape fail, so the second is left out and the error names its subject.
 func (p *press) claim(subject, name string, labels []string) bool {
 	id := name + "\x00" + strings.Join(labels, "\x00")
 	if p.taken[id] {
@@ -299,14 +296,15 @@ func direction(desired, current scaling.Replicas) float64 {
 	}
 }
 
-// info adds which model and accelerator the variant is of, and what one replica takes.
+// info adds the model and the accelerator of the variant, and the cost and the accelerators of one
+// replica.
 func (p *press) info(v scaling.Variant) {
 	p.add(v.Key, VariantInfo, 1, append(variant(v.Key), Label(v.Model.ID), Label(v.Accelerator))...)
 	p.add(v.Key, ReplicaCost, v.Cost, variant(v.Key)...)
 	p.add(v.Key, ReplicaGPUs, float64(v.GPUs(1)), variant(v.Key)...)
 }
 
-// states adds what has become of the replicas that each target is asked for.
+// states adds the replicas of each target by state.
 func (p *press) states(variants []scaling.Variant) {
 	for _, v := range variants {
 		r := v.Replicas
@@ -322,7 +320,7 @@ func (p *press) states(variants []scaling.Variant) {
 	}
 }
 
-// held adds what keeps a variant from the growth that its load calls for.
+// held adds the reason why a variant does not get the growth that its load needs.
 func (p *press) held(r scaling.Record, v scaling.Variant, d scaling.Decision) {
 	analysis, _ := r.Analysis(d.Part()) // without one its signal is Unknown
 	if reason, held := explain.GrowthHeld(v, d, analysis.Signal); held {

@@ -12,8 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// predicted adds the latency that an analysis expects, for each variant of its
-// model.
+// predicted adds the latency that an analysis predicts, for each variant of its model.
 func (p *press) predicted(variants []scaling.Variant, analyses []scaling.Analysis) {
 	for _, a := range analyses {
 		if a.Predicted == (scaling.Latency{}) {
@@ -29,8 +28,7 @@ func (p *press) predicted(variants []scaling.Variant, analyses []scaling.Analysi
 	}
 }
 
-// learned adds what is known of the speed of the replicas of each variant, beside what they
-// show.
+// learned adds the learned and the measured speed of the replicas of each variant.
 func (p *press) learned(s scaling.Snapshot, history scaling.History) {
 	fits := make(map[scaling.VariantKey]scaling.Fit, len(s.Variants))
 	for _, v := range s.Variants {
@@ -54,7 +52,7 @@ func (p *press) learned(s scaling.Snapshot, history scaling.History) {
 	}
 }
 
-// objectives adds what models should meet.
+// objectives adds the objectives of the models.
 func (p *press) objectives(all []scaling.ModelObjective) {
 	for _, o := range all {
 		for _, slo := range []struct {
@@ -68,7 +66,7 @@ func (p *press) objectives(all []scaling.ModelObjective) {
 	}
 }
 
-// percentile returns a percentile, a ratio, as a label value; 0 is the mean.
+// percentile returns a percentile, given as a ratio, as a label value; 0 is the mean.
 func percentile(p float64) string {
 	if p == 0 {
 		return "mean"
@@ -76,10 +74,10 @@ func percentile(p float64) string {
 	return strconv.FormatFloat(p, 'f', -1, 64)
 }
 
-// seconds converts from ms.
+// seconds converts ms to seconds.
 func seconds(ms float64) float64 { return ms * time.Millisecond.Seconds() }
 
-// solved adds how the plan was found.
+// solved adds the duration and the gap of deciding the plan.
 func (p *press) solved(r scaling.Record) {
 	p.single(SolverDuration, r.Deciding.Seconds())
 	if r.Gap.Known() {
@@ -87,7 +85,7 @@ func (p *press) solved(r scaling.Record) {
 	}
 }
 
-// inventory adds the stock of accelerators, by type.
+// inventory adds the total and the free accelerators by type.
 func (p *press) inventory(i scaling.Inventory) {
 	if !i.Known {
 		return

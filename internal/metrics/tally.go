@@ -7,9 +7,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// tally is what was counted of one variant. It is never modified.
+// tally holds the counts of one variant. It is never modified.
 type tally struct {
-	known   bool // whether desired means anything
+	known   bool // whether desired is known
 	desired scaling.Replicas
 	changes map[change]float64
 }
@@ -25,10 +25,9 @@ func (c change) compare(o change) int {
 	return cmp.Or(cmp.Compare(c.direction, o.direction), cmp.Compare(c.reason, o.reason))
 }
 
-// next returns the tally after one more cycle. A change is a target other than
-// the one before. Where none is known (a new variant, a new leader), a decision
-// that is new in this cycle is compared with the replicas seen; one taken over
-// from an earlier process was counted there.
+// next returns the tally after one more cycle. A change is a target that differs from the one
+// before. Where none is known (a new variant, a new leader), a decision that is new in this cycle
+// is compared with the current replicas; the earlier process has counted one that is older.
 func (t tally) next(v scaling.Variant, d scaling.Decision, decided, isNew bool) tally {
 	switch {
 	case v.Advisory:

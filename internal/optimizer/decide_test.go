@@ -19,11 +19,11 @@ type variant struct {
 	current       scaling.Replicas
 	ready         scaling.Replicas // -1: all
 	reporting     scaling.Replicas // -1: as many as are ready
-	unschedulable scaling.Replicas //
+	unschedulable scaling.Replicas // part of the pending ones
 	desired       scaling.Replicas // of the last decision; -1: none
 	quiet         time.Duration    // time since the last progress
 	change        scaling.Replicas // of the last decision
-	before        scaling.Replicas // Ready replicas at the last growth, whose order never became Ready
+	before        scaling.Replicas // Ready replicas at the last growth; nothing of that order became Ready
 	startUp       time.Duration
 	bounds        scaling.Bounds // zero: none
 	unreadable    bool

@@ -133,8 +133,8 @@ func TestAReductionThatOnlyWaitsForReadingsIsWithheld(t *testing.T) {
 	}
 }
 
-// TestACycleWithAReadingThatIsNotFreshWantsNothing has one analysis that calls for a reduction and one
-// that would, or would not, if its readings were fresh.
+// TestACycleWithAReadingThatIsNotFreshWantsNothing: one analysis calls for a reduction. The other
+// is steady, on fresh readings or on doubtful ones.
 func TestACycleWithAReadingThatIsNotFreshWantsNothing(t *testing.T) {
 	for _, doubtful := range []bool{true, false} {
 		in := votes(1, scaling.Shrink, fleet{name: "v", cost: 1, carries: 1, replicas: 5})

@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// brute tries every choice.
+// brute returns the cheapest choice and its cost by trying every choice.
 func (p program) brute() (best []scaling.Replicas, cost float64) {
 	n := slices.Clone(p.least)
 	cost = math.Inf(1)
@@ -94,7 +94,7 @@ func TestProgramIsSolvedAsByTryingEverything(t *testing.T) {
 	}
 }
 
-// TestLargeProgramEndsAndCarriesAll has more choices than the search can try. The answer
+// TestLargeProgramEndsAndCarriesAll: there are more choices than the search can try. The result
 // still carries every demand, and costs no more than one with a single variant.
 func TestLargeProgramEndsAndCarriesAll(t *testing.T) {
 	for seed := range uint64(race.Cases(20)) {
@@ -138,7 +138,8 @@ func TestProgramWithoutDemandKeepsTheCheapest(t *testing.T) {
 	}{
 		{"one replica in all", program{cost: []float64{1, 2}, least: []scaling.Replicas{0, 0}, most: []scaling.Replicas{5, 5}, total: 1}, []scaling.Replicas{1, 0}},
 		{"costs are equal: the first", program{cost: []float64{2, 2}, least: []scaling.Replicas{0, 0}, most: []scaling.Replicas{5, 5}, total: 1}, []scaling.Replicas{1, 0}},
-		{"costs are nothing: the fewest", program{cost: []float64{0, 0}, least: []scaling.Replicas{0, 0}, most: []scaling.Replicas{5, 5}, total: 1, carries: [][]float64{{1, 0.1}}, needs: []float64{2}}, []scaling.Replicas{2, 0}},
+		{"costs are nothing: the fewest", program{cost: []float64{0, 0}, least: []scaling.Replicas{0, 0}, most: []scaling.Replicas{5, 5}, total: 1,
+			carries: [][]float64{{1, 0.1}}, needs: []float64{2}}, []scaling.Replicas{2, 0}},
 		{"none is asked for", program{cost: []float64{1}, least: []scaling.Replicas{0}, most: []scaling.Replicas{5}}, []scaling.Replicas{0}},
 	} {
 		if got, ok := tc.p.solve(); !ok || !slices.Equal(got, tc.want) {

@@ -12,8 +12,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// contender is a model of a namespace, rank and demand on variants that are named
-// for their accelerators.
+// contender returns a model with a namespace, rank and demand. Its variants are named after their
+// accelerators.
 func contender(namespace string, rank int, demand float64, fleets ...fleet) Contender {
 	in := votes(demand, scaling.Grow, fleets...)
 	move := func(k *scaling.VariantKey) { k.Namespace = namespace }
@@ -45,10 +45,14 @@ func TestShareUsesOtherVariantsWhereTheCheapestAreShort(t *testing.T) {
 	}{
 		{"enough", map[string]scaling.Accelerators{"L40S": 8, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0))}, []string{"l40s:8 h100:0"}},
 		{"another variant takes the rest", map[string]scaling.Accelerators{"L40S": 4, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0))}, []string{"l40s:4 h100:2"}},
-		// Either needs 8. The one without another variant gets the cheap ones, although it is not the first.
-		{"who has no other variant comes first", map[string]scaling.Accelerators{"L40S": 9, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0)), contender("b", 1, 40, l40s(1))}, []string{"l40s:1 h100:3", "l40s:8"}},
-		{"the rank decides", map[string]scaling.Accelerators{"L40S": 9, "H100": 0}, []Contender{contender("a", 9, 40, l40s(1)), contender("b", 1, 40, l40s(1))}, []string{"l40s:1", "l40s:8"}},
-		{"no model gives up what it has", map[string]scaling.Accelerators{"L40S": 9, "H100": 0}, []Contender{contender("a", 9, 40, l40s(6)), contender("b", 1, 40, l40s(1))}, []string{"l40s:6", "l40s:8"}},
+		// Each needs 8. The model without another variant gets the cheap ones, although its rank is
+		// not the first.
+		{"who has no other variant comes first", map[string]scaling.Accelerators{"L40S": 9, "H100": 8},
+			[]Contender{contender("a", 1, 40, l40s(1), h100(0)), contender("b", 1, 40, l40s(1))}, []string{"l40s:1 h100:3", "l40s:8"}},
+		{"the rank decides", map[string]scaling.Accelerators{"L40S": 9, "H100": 0}, []Contender{contender("a", 9, 40, l40s(1)), contender("b", 1, 40, l40s(1))},
+			[]string{"l40s:1", "l40s:8"}},
+		{"no model gives up what it has", map[string]scaling.Accelerators{"L40S": 9, "H100": 0},
+			[]Contender{contender("a", 9, 40, l40s(6)), contender("b", 1, 40, l40s(1))}, []string{"l40s:6", "l40s:8"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			given, _ := Share(tc.contenders, tc.stock)
@@ -74,8 +78,9 @@ func TestShareUsesOtherVariantsWhereTheCheapestAreShort(t *testing.T) {
 	}
 }
 
-// TestWhatRunsIsNoRoomForALargerVariant: of one type of accelerator, a replica that takes four is
-// cheaper than what it carries takes of single ones, and does not fit beside those that run.
+// TestWhatRunsIsNoRoomForALargerVariant: one replica of variant four is cheaper than single
+// replicas for the same demand, but needs four accelerators beside those that running replicas
+// hold.
 func TestWhatRunsIsNoRoomForALargerVariant(t *testing.T) {
 	both := func(namespace string, rank int, demand float64, singles scaling.Replicas) Contender {
 		c := contender(namespace, rank, demand, fleet{"single", 10, 5, singles, nil, 0}, fleet{"four", 30, 30, 0, nil, 0})
@@ -112,7 +117,8 @@ func TestWhatRunsIsNoRoomForALargerVariant(t *testing.T) {
 	}
 }
 
-// TestOneVariantAloneSharesNothing: the capacity stage says what its replicas need, and who has it.
+// TestOneVariantAloneSharesNothing: the capacity stage reports what its replicas need and who holds
+// it.
 func TestOneVariantAloneSharesNothing(t *testing.T) {
 	c := contender("a", 1, 40, fleet{"l40s", 10, 5, 1, nil, 0})
 	given, gap := Share([]Contender{c}, map[string]scaling.Accelerators{"L40S": 2})
@@ -121,8 +127,8 @@ func TestOneVariantAloneSharesNothing(t *testing.T) {
 	}
 }
 
-// TestATypeThatIsShortGrowsNoSteadyModel: a model whose analyses do not agree on growth
-// must not grow because another model is short of the same accelerator type, or of another.
+// TestATypeThatIsShortGrowsNoSteadyModel: a model without agreed growth must not grow because
+// another model is short of accelerators, whether of the same type or another.
 func TestATypeThatIsShortGrowsNoSteadyModel(t *testing.T) {
 	steady := contender("a", 1, 40, fleet{"l40s", 10, 5, 1, nil, 0})
 	for i, d := range steady.Decisions {
@@ -163,8 +169,8 @@ func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
 			}
 		}
 		for on, n := range grown {
-			// Higher ranks may ask for the accelerators of the lowest: the capacity stage
-			// takes them back.
+			// Models of higher rank may ask for accelerators that the lowest rank holds: the
+			// capacity stage takes them back.
 			if scaling.Accelerators(n) > stock[on] {
 				t.Errorf("seed %d: %d %s more, of %d that there are", seed, n, on, stock[on])
 			}
@@ -180,8 +186,8 @@ func TestSharesExceedNoStockAndDependOnNoOrder(t *testing.T) {
 	}
 }
 
-// TestNumbersBeyondTheSolverAreNamed: with a cost that the solver refuses, every model
-// keeps its unlimited decision.
+// TestNumbersBeyondTheSolverAreNamed: with a cost that the solver refuses, every model keeps its
+// unlimited decision.
 func TestNumbersBeyondTheSolverAreNamed(t *testing.T) {
 	c := contender("a", 1, 40, fleet{"x", 1e13, 5, 1, nil, 0}, fleet{"y", 1e13, 5, 0, nil, 0})
 	given, _ := Share([]Contender{c}, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// oneByOne is countMissing computed replica by replica.
+// oneByOne computes what countMissing does, replica by replica.
 func oneByOne(s variantState, now time.Time) variantState {
 	placed := s.Replicas.Current - s.Replicas.Unschedulable
 	replica := s.serving
@@ -66,7 +66,7 @@ func TestMissingReplicasAreCountedAsOneByOne(t *testing.T) {
 	}
 }
 
-// TestTheMostReplicasAreCountedAtOnce takes seconds where they are counted one by one.
+// TestTheMostReplicasAreCountedAtOnce: counting one by one would take seconds.
 func TestTheMostReplicasAreCountedAtOnce(t *testing.T) {
 	now := time.Unix(100_000, 0)
 	s := variantState{hold: math.MaxInt32, decided: true}
@@ -82,8 +82,8 @@ func TestTheMostReplicasAreCountedAtOnce(t *testing.T) {
 	}
 }
 
-// TestADetailOfManyVariantsIsShort: each variant repeats the detail, and a plan of 2,000
-// variants took 1.1 GB.
+// TestADetailOfManyVariantsIsShort: each variant repeats the detail, so a plan of 2,000 variants
+// once took 1.1 GB.
 func TestADetailOfManyVariantsIsShort(t *testing.T) {
 	now := time.Unix(100_000, 0)
 	model := scaling.ModelKey{Namespace: "ns", ID: "m"}

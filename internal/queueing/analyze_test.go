@@ -20,7 +20,7 @@ var (
 	at        = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	model     = scaling.ModelKey{Namespace: "ns", ID: "m"}
 	objective = scaling.Objective{Class: "premium", Priority: 1, TTFT: 1000, ITL: 40}
-	// a100 is the published profile of an A100 with Delta for long prompts.
+	// a100 is the published profile of an A100, with a Delta for long prompts.
 	a100 = scaling.Profile{Source: "variantProfile", Alpha: 20.58, Beta: 0.41, Gamma: 5.2, Delta: 0.01, MaxBatchSize: 64}
 )
 
@@ -33,7 +33,7 @@ func variant(name string, profile scaling.Profile, replicas scaling.Replicas) sc
 	}
 }
 
-// snapshot is one whose every reading is Fresh.
+// snapshot returns a snapshot in which every reading is Fresh.
 func snapshot(rate float64, variants ...scaling.Variant) scaling.Snapshot {
 	s := scaling.Snapshot{Model: model, At: at, Window: time.Minute, Variants: variants, Load: scaling.Load{
 		ArrivalRate: fresh(rate), InputTokens: fresh(256), OutputTokens: fresh(128), GatewayQueue: scaling.Reading{State: scaling.NotApplicable},
@@ -99,7 +99,7 @@ func TestDemandIsThatOfTheModel(t *testing.T) {
 	}
 }
 
-// silent takes the readings of so many replicas away, the last ones.
+// silent removes the readings of the last n replicas.
 func silent(n int) func(*scaling.Snapshot) {
 	return func(s *scaling.Snapshot) {
 		for i := len(s.Replicas) - n; i < len(s.Replicas); i++ {
@@ -108,7 +108,7 @@ func silent(n int) func(*scaling.Snapshot) {
 	}
 }
 
-// computing lets each replica compute so many requests of which none ends.
+// computing makes each replica compute n requests, of which none ends.
 func computing(n float64) func(*scaling.Snapshot) {
 	return func(s *scaling.Snapshot) {
 		s.Load.InputTokens, s.Load.OutputTokens = scaling.Reading{State: scaling.NotApplicable}, scaling.Reading{State: scaling.NotApplicable}
@@ -134,26 +134,37 @@ func TestSignals(t *testing.T) {
 		{"no requests", snapshot(0, variant("v", a100, 2)), func(s *scaling.Snapshot) {
 			s.Load.InputTokens, s.Load.OutputTokens = scaling.Reading{}, scaling.Reading{}
 		}, scaling.Shrink, scaling.ReasonSpareCapacity, ""},
-		{"the rate ages", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.ArrivalRate.State = scaling.Aging }, scaling.Steady, scaling.ReasonSteady, "the arrival rate is aging"},
-		{"the rate ages and is too much", snapshot(30, variant("v", a100, 1)), func(s *scaling.Snapshot) { s.Load.ArrivalRate.State = scaling.Aging }, scaling.Grow, scaling.ReasonDemand, ""},
-		{"a silent replica is full, and the other serves the rest", snapshot(3, variant("v", a100, 2)), silent(1), scaling.Shrink, scaling.ReasonSpareCapacity, "v1, without a fresh queue length, count as full"},
-		{"a silent replica is full, and the other cannot serve the rest", snapshot(9, variant("v", a100, 2)), silent(1), scaling.Steady, scaling.ReasonSteady, "not reduced: v1, without a fresh queue length, count as full"},
+		{"the rate ages", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.ArrivalRate.State = scaling.Aging }, scaling.Steady,
+			scaling.ReasonSteady, "the arrival rate is aging"},
+		{"the rate ages and is too much", snapshot(30, variant("v", a100, 1)), func(s *scaling.Snapshot) { s.Load.ArrivalRate.State = scaling.Aging },
+			scaling.Grow, scaling.ReasonDemand, ""},
+		{"a silent replica is full, and the other serves the rest", snapshot(3, variant("v", a100, 2)), silent(1), scaling.Shrink, scaling.ReasonSpareCapacity,
+			"v1, without a fresh queue length, count as full"},
+		{"a silent replica is full, and the other cannot serve the rest", snapshot(9, variant("v", a100, 2)), silent(1), scaling.Steady, scaling.ReasonSteady,
+			"not reduced: v1, without a fresh queue length, count as full"},
 		{"no requests, and all are silent", snapshot(0, variant("v", a100, 2)), silent(2), scaling.Steady, scaling.ReasonSteady, "0 requests are being computed"},
-		{"requests are computed and none arrives", snapshot(0, variant("v", a100, 3)), computing(50), scaling.Steady, scaling.ReasonSteady, "150 requests are being computed and none arrives"},
-		{"few requests are computed and none arrives", snapshot(0, variant("v", a100, 3)), computing(12), scaling.Shrink, scaling.ReasonSpareCapacity, "36 requests are being computed"},
+		{"requests are computed and none arrives", snapshot(0, variant("v", a100, 3)), computing(50), scaling.Steady, scaling.ReasonSteady,
+			"150 requests are being computed and none arrives"},
+		{"few requests are computed and none arrives", snapshot(0, variant("v", a100, 3)), computing(12), scaling.Shrink, scaling.ReasonSpareCapacity,
+			"36 requests are being computed"},
 		{"full batches, although little arrives", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) {
 			for i := range s.Replicas {
 				s.Replicas[i].Running = fresh(60)
 			}
 		}, scaling.Steady, scaling.ReasonSteady, "not reduced: 120 requests are being computed"},
-		{"no rate", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.ArrivalRate = scaling.Reading{} }, scaling.Unknown, scaling.ReasonNoData, "arrival rate is absent"},
-		{"no source", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.ArrivalRate, s.Fault = scaling.Reading{}, "connection refused" }, scaling.Unknown, scaling.ReasonNoData, "connection refused"},
-		{"no lengths", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.OutputTokens.State = scaling.Stale }, scaling.Unknown, scaling.ReasonNoData, "output tokens stale"},
+		{"no rate", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.ArrivalRate = scaling.Reading{} }, scaling.Unknown,
+			scaling.ReasonNoData, "arrival rate is absent"},
+		{"no source", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.ArrivalRate, s.Fault = scaling.Reading{}, "connection refused" },
+			scaling.Unknown, scaling.ReasonNoData, "connection refused"},
+		{"no lengths", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.OutputTokens.State = scaling.Stale }, scaling.Unknown,
+			scaling.ReasonNoData, "output tokens stale"},
 		{"no profile of some that run", snapshot(30, variant("v", a100, 2), variant("w", scaling.Profile{}, 1)), nil, scaling.Grow, scaling.ReasonDemand, ""},
 		{"no profile of any that runs", snapshot(3, variant("v", a100, 0), variant("w", scaling.Profile{}, 1)), nil, scaling.Unknown, scaling.ReasonProfileMissing, "w has none"},
 		{"no profile of what does not run", snapshot(30, variant("v", a100, 2), variant("w", scaling.Profile{}, 0)), nil, scaling.Grow, scaling.ReasonDemand, ""},
-		{"a profile that cannot be read", snapshot(3, variant("v", scaling.Profile{Source: "x", Problem: "alpha is \"a\""}, 2)), nil, scaling.Unknown, scaling.ReasonProfileMissing, "alpha is"},
-		{"no variant meets the objectives", snapshot(3, variant("v", slow, 1)), nil, scaling.Grow, scaling.ReasonObjectiveInfeasible, "v has ITL of 50 ms at best, 40 ms is wanted"},
+		{"a profile that cannot be read", snapshot(3, variant("v", scaling.Profile{Source: "x", Problem: "alpha is \"a\""}, 2)), nil, scaling.Unknown,
+			scaling.ReasonProfileMissing, "alpha is"},
+		{"no variant meets the objectives", snapshot(3, variant("v", slow, 1)), nil, scaling.Grow, scaling.ReasonObjectiveInfeasible,
+			"v has ITL of 50 ms at best, 40 ms is wanted"},
 		{"one variant meets the objectives", snapshot(3, variant("v", slow, 1), variant("w", a100, 0)), nil, scaling.Grow, scaling.ReasonDemand, ""},
 	} {
 		if tc.change != nil {
@@ -204,7 +215,7 @@ func TestContradictionsShowBothNumbers(t *testing.T) {
 		{"within half", 1.4, 0.51, nil, nil, scaling.Shrink},
 		{"slower tokens, to which the profile is corrected", 1, 1.6, nil, []string{"ITL"}, scaling.Shrink},
 		{"slower in all, to which the profile is corrected", 2, 1.6, nil, []string{"ITL", "TTFT"}, scaling.Shrink},
-		// A slope is doubled at most, which explains 1.6 times the ITL and not twice.
+		// A slope is at most doubled, which explains an ITL of 1.6 times, not of twice.
 		{"slower than a profile is corrected to", 2, 2, nil, []string{"ITL", "TTFT"}, scaling.Steady},
 		{"slower, and near the objective", 80, 1, nil, []string{"TTFT"}, scaling.Steady},
 		{"faster than promised", 0.4, 0.4, nil, []string{"ITL", "TTFT"}, scaling.Shrink},
@@ -235,8 +246,8 @@ func TestContradictionsShowBothNumbers(t *testing.T) {
 	}
 }
 
-// TestWhatIsStatedIsContradictedByWhatWasLearned: a profile that is twice as slow as what its
-// replicas showed is said to be, and does not decide.
+// TestWhatIsStatedIsContradictedByWhatWasLearned: a stated profile twice as slow as the learned one
+// is reported as a contradiction, and does not decide.
 func TestWhatIsStatedIsContradictedByWhatWasLearned(t *testing.T) {
 	learned, stated := a100, a100
 	learned.Source = profile.Source
@@ -255,7 +266,7 @@ func TestWhatIsStatedIsContradictedByWhatWasLearned(t *testing.T) {
 	}
 }
 
-// randomSnapshot draws what can be seen of a model, with anything missing.
+// randomSnapshot draws a snapshot, an objective and options; any reading may be missing.
 func randomSnapshot(r *rand.Rand) (scaling.Snapshot, scaling.Objective, Options) {
 	reading := func(most float64) scaling.Reading {
 		return scaling.Measured(most*r.Float64()*float64(r.IntN(3)), scaling.Freshness(max(0, r.IntN(9)-4)))
@@ -283,7 +294,7 @@ func checkAnalysis(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 23))
 	s, o, options := randomSnapshot(r)
 	a := Analyze(s, o, options, Memory{})
-	encoded, err := json.Marshal(a) // refuses what is not finite
+	encoded, err := json.Marshal(a) // refuses numbers that are not finite
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// attained is the budget of a thousand requests in some hours, a part of which met the
+// attained returns the budget after a thousand requests in a number of hours, of which part met the
 // objectives.
 func attained(part, hours float64) scaling.Budget {
 	return scaling.Budget{At: at, Ended: 1000, Missed: 1000 * (1 - part), Hours: hours}
@@ -26,7 +26,8 @@ func TestTheAllowanceFollowsTheErrorBudget(t *testing.T) {
 	}{
 		{"nothing is known", scaling.Budget{}, objective, 1, ""},
 		{"no request ended", scaling.Budget{At: at, Hours: 3}, objective, 1, ""},
-		{"as many met the objectives as are to", attained(0.95, 5), objective, 1, "95.0 % of the requests met the objectives lately, 95 % are to, so a replica is given 1.00 times"},
+		{"as many met the objectives as are to", attained(0.95, 5), objective, 1,
+			"95.0 % of the requests met the objectives lately, 95 % are to, so a replica is given 1.00 times"},
 		{"half of the budget of two hours is left", attained(0.975, 2), objective, math.Exp(0.15), "1.16 times"},
 		{"a quarter of an hour is overdrawn", attained(0.9, 0.25), objective, math.Exp(-0.25), "0.78 times"},
 		{"all meet the objectives for a day", attained(1, 24), objective, 1.5, "1.50 times"},
@@ -88,8 +89,8 @@ func TestAReplicaIsAllowedNoMoreThanFullBatchesComplete(t *testing.T) {
 	}
 }
 
-// TestAFleetOfWhichMoreAttainTheObjectivesIsSmaller: at 30 ms an ITL leaves room below full
-// batches.
+// TestAFleetOfWhichMoreAttainTheObjectivesIsSmaller: an objective of 30 ms keeps replicas below
+// full batches, so there is room to fill them.
 func TestAFleetOfWhichMoreAttainTheObjectivesIsSmaller(t *testing.T) {
 	o := scaling.Objective{TTFT: 1000, ITL: 30}
 	look := func(b scaling.Budget) scaling.Analysis {

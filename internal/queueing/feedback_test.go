@@ -12,8 +12,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestALargeBacklogBuysMoreThanOneReplica: ten minutes of arrivals wait for a fleet
-// that serves what arrives, and a replica takes two minutes to start.
+// TestALargeBacklogBuysMoreThanOneReplica: the fleet serves what arrives, ten minutes of arrivals
+// wait, and a replica takes two minutes to start.
 func TestALargeBacklogBuysMoreThanOneReplica(t *testing.T) {
 	v := variant("v", a100, 50)
 	v.StartUp = 2 * time.Minute
@@ -31,8 +31,8 @@ func TestALargeBacklogBuysMoreThanOneReplica(t *testing.T) {
 	}
 }
 
-// TestAQueueThatStandsContradictsTheProfile: by the profiles all is served, and ten
-// requests wait in each replica and do not become fewer.
+// TestAQueueThatStandsContradictsTheProfile: by the profiles the fleet serves all requests. Yet ten
+// requests wait in each replica, and the queue does not become shorter.
 func TestAQueueThatStandsContradictsTheProfile(t *testing.T) {
 	analysis := func(change func(*scaling.Snapshot, *Memory)) scaling.Analysis {
 		s := snapshot(10, variant("v", a100, 3))
@@ -66,8 +66,8 @@ func TestAQueueThatStandsContradictsTheProfile(t *testing.T) {
 	}
 }
 
-// uneven is a fleet of two fast and two slow replicas that all get as many requests,
-// 1.4 times what a slow one completes.
+// uneven returns a fleet of two fast and two slow replicas. Every replica gets the same rate, 1.4
+// times what a slow one completes.
 func uneven(t *testing.T) scaling.Snapshot {
 	t.Helper()
 	fast := a100
@@ -101,13 +101,13 @@ func TestAFleetIsFullWhenTheReplicasOfOneVariantAre(t *testing.T) {
 	}
 }
 
-// TestMoreOfWhatIsNotFullIsNoRemedy: slow is full with its share of the requests, and
-// fast is not. Where their replicas get unlike shares, requests are perhaps shared out
-// by variant, so that only more of slow helps.
+// TestMoreOfWhatIsNotFullIsNoRemedy: slow is full with its share of the requests, and fast is not.
+// Unlike shares suggest that the gateway divides requests by variant, so that only more of slow
+// helps.
 func TestMoreOfWhatIsNotFullIsNoRemedy(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		weight float64 // of fast, beside that of slow
+		weight float64 // weight of fast; that of slow is 1
 		change func(slow *scaling.Variant)
 		fixed  bool
 	}{
@@ -133,8 +133,8 @@ func TestMoreOfWhatIsNotFullIsNoRemedy(t *testing.T) {
 	}
 }
 
-// TestTheVariantThatIsFullIsARemedyWhateverItsShare: a share times its inverse may be
-// less than one by rounding.
+// TestTheVariantThatIsFullIsARemedyWhateverItsShare: by rounding, a share times its inverse may be
+// less than one.
 func TestTheVariantThatIsFullIsARemedyWhateverItsShare(t *testing.T) {
 	key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
 	for i := range 100 {
@@ -178,7 +178,7 @@ func TestSharesAreRememberedAndFollowed(t *testing.T) {
 	if got := later(7*time.Hour, unknown); len(got.Of) != 0 {
 		t.Errorf("seven hours later, nothing was seen again: %+v", got)
 	}
-	// Another routing: a slow replica gets a fifth of what a fast one does.
+	// Another routing: a slow replica computes a fifth of what a fast one does.
 	by := func(s *scaling.Snapshot) {
 		for i, r := range s.Replicas {
 			s.Replicas[i].Running = fresh(20)
@@ -215,9 +215,8 @@ func TestSharesAreRememberedAndFollowed(t *testing.T) {
 	}
 }
 
-// TestAnObjectiveMissedByALittleIsMetAsWellAsPossible: prompts grow by ever so
-// little, until even an idle replica misses the TTFT. What a replica is sized to does
-// not jump.
+// TestAnObjectiveMissedByALittleIsMetAsWellAsPossible: prompts grow a little, until even an idle
+// replica misses the TTFT. The size of a replica does not jump.
 func TestAnObjectiveMissedByALittleIsMetAsWellAsPossible(t *testing.T) {
 	profile := scaling.Profile{Source: "x", Alpha: 20, Beta: 0.4, Gamma: 5, Delta: 0.05, MaxBatchSize: 64}
 	o := scaling.Objective{TTFT: 1000, ITL: 60}
@@ -241,8 +240,8 @@ func TestAnObjectiveMissedByALittleIsMetAsWellAsPossible(t *testing.T) {
 	}
 }
 
-// TestAVariantWithoutAProfileIsNoCandidate: it carries what it is seen to carry, and
-// the model is sized by the others.
+// TestAVariantWithoutAProfileIsNoCandidate: such a variant carries its measured load and no more,
+// and the other variants size the model.
 func TestAVariantWithoutAProfileIsNoCandidate(t *testing.T) {
 	s := snapshot(12, variant("v", a100, 3), variant("w", scaling.Profile{}, 1), variant("x", scaling.Profile{}, 0))
 	for i := range s.Replicas {
@@ -262,9 +261,8 @@ func TestAVariantWithoutAProfileIsNoCandidate(t *testing.T) {
 	}
 }
 
-// TestAReplicaIsNeverFilledToTheBrim: an ITL alone does not bound the wait.
-// TestAnObjectiveHardlyInReachTakesNoFleetWithoutNumber: a replica without other load
-// has an ITL of 20.99 ms; the last tenth before that is not bought.
+// TestAnObjectiveHardlyInReachTakesNoFleetWithoutNumber: an idle replica has an ITL of 20.99 ms. As
+// the objective approaches that, the rate of a replica falls to a floor, not to zero.
 func TestAnObjectiveHardlyInReachTakesNoFleetWithoutNumber(t *testing.T) {
 	last := math.Inf(1)
 	for _, itl := range []float64{26, 23, 21.5, 21.1, 21, 20.991} {
@@ -277,17 +275,18 @@ func TestAnObjectiveHardlyInReachTakesNoFleetWithoutNumber(t *testing.T) {
 	}
 }
 
+// TestAReplicaIsNeverFilledToTheBrim: an ITL alone does not bound the wait.
 func TestAReplicaIsNeverFilledToTheBrim(t *testing.T) {
 	s := snapshot(5, variant("v", a100, 1))
-	a := Analyze(s, scaling.Objective{ITL: 46}, Default(), Memory{}) // 46.8 ms is that of a full batch
+	a := Analyze(s, scaling.Objective{ITL: 46}, Default(), Memory{}) // a full batch has 46.8 ms
 	most := 1000 * 64 / (5.2 + 0.01*256*64 + 127*(20.58+0.41*64))
 	if got := a.Variants[0].PerReplica / most; got > 0.95 {
 		t.Errorf("a replica is filled to %.3f of what it completes", got)
 	}
 }
 
-// TestNewReplicasFindLessInTheirPrefixCaches: growth is sized with half of the hits,
-// what runs with all of them.
+// TestNewReplicasFindLessInTheirPrefixCaches: new replicas are sized with half of the prefix hits,
+// running ones with all.
 func TestNewReplicasFindLessInTheirPrefixCaches(t *testing.T) {
 	look := func(rate, hits float64) scaling.Analysis {
 		s := snapshot(rate, variant("v", a100, 2))

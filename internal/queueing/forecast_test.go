@@ -12,16 +12,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// startUp is that of the variants here; with a cycle a minute a replica is Ready in
-// 1m30s + 1m + 15s = 2m45s, and half a window more lies between that and the middle
-// of what was measured last.
+// startUp is the start-up of the variants in these tests. With one cycle a minute, a replica is
+// Ready after lead: 1m30s + 1m + 15s = 2m45s. The middle of the last window lies half a window
+// before now.
 const (
 	startUp = 90 * time.Second
 	lead    = startUp + time.Minute + 15*time.Second
 )
 
-// arriving looks each minute at one of the rates, the last of them now, and returns
-// the last look with what is remembered.
+// arriving looks at one rate each minute, the last of them now. It returns the last look and what
+// is remembered.
 func arriving(rates ...float64) (scaling.Snapshot, Memory) {
 	var snap scaling.Snapshot
 	var past scaling.Traffic
@@ -35,7 +35,7 @@ func arriving(rates ...float64) (scaling.Snapshot, Memory) {
 	return snap, Memory{Traffic: past, Interval: time.Minute}
 }
 
-// poisson counts arrivals of a minute at a rate, as requests/s.
+// poisson draws the arrivals of a minute at a rate, and returns them in requests/s.
 func poisson(r *rand.Rand, rate float64) float64 {
 	n := 0
 	for t := r.ExpFloat64() / rate; t < 60; t += r.ExpFloat64() / rate {
@@ -47,7 +47,8 @@ func poisson(r *rand.Rand, rate float64) float64 {
 func TestWhatGrowsIsExtrapolatedToWhenAReplicaIsReady(t *testing.T) {
 	snap, past := arriving(100, 200, 300, 400)
 	got := Look(snap, past)
-	// The four rates are 250 in the mean and their times 5 minutes^2 apart in sum.
+	// The mean of the four rates is 250; the squared distances of their times sum up to 5
+	// minutes^2.
 	growth := 100 - 1.96*math.Sqrt(250.0/60)/math.Sqrt(5)
 	want := Forecast{Rate: 400 + growth*(lead+30*time.Second).Minutes(), Growth: growth, In: lead, Lead: lead, Over: 4 * time.Minute}
 	got.Rate, got.Growth = math.Round(1e6*got.Rate)/1e6, math.Round(1e6*got.Growth)/1e6
@@ -66,8 +67,8 @@ func TestNothingIsExtrapolatedFurtherThanItWasSeen(t *testing.T) {
 	}
 }
 
-// TestALongLeadIsLookedAheadForAsFar: a replica takes ten minutes to start. Once the
-// growth has been seen for as long, it is extrapolated to when one is Ready.
+// TestALongLeadIsLookedAheadForAsFar: a replica takes ten minutes to start. After as long a time of
+// growth, the forecast reaches to the end of the lead.
 func TestALongLeadIsLookedAheadForAsFar(t *testing.T) {
 	var past scaling.Traffic
 	var last Forecast
@@ -106,7 +107,7 @@ func TestWhatIsNoTrendIsNotExtrapolated(t *testing.T) {
 		"steady":  Look(arriving(50, 50, 50, 50)),
 		"falling": Look(arriving(400, 300, 200, 100)),
 		"idle":    Look(arriving(0, 0, 0, 0)),
-		// 6 more in a minute are a deviation of Poisson arrivals of 300 in a minute.
+		// 6 requests more in a minute are within the noise of Poisson arrivals of 300 in a minute.
 		"noise of arrivals": Look(arriving(5, 5.05, 5.1, 5.15)),
 		"noise of its own":  Look(arriving(50, 90, 40, 110)),
 		"too short":         Look(arriving(200, 300, 400)),
@@ -122,12 +123,12 @@ func TestWhatIsNoTrendIsNotExtrapolated(t *testing.T) {
 	}
 }
 
-// TestAStepIsNoTrend lets the rate go from any level to any other at any time within
-// a window, and looks a minute apart for as long as that is in sight.
+// TestAStepIsNoTrend changes the rate from any level to any other at any time within a window. It
+// looks a minute apart for as long as the step is in view.
 func TestAStepIsNoTrend(t *testing.T) {
 	for _, from := range []float64{0, 8, 300} {
 		for _, to := range []float64{10, 80, 1000, 5000} {
-			for phase := range 60 { // of 60: the part of a window after the step
+			for phase := range 60 { // of 60: the part of the window after the step
 				partial := from + (to-from)*float64(phase)/60
 				for _, rates := range [][]float64{
 					{from, from, from, partial}, {from, from, partial, to}, {from, partial, to, to}, {partial, to, to, to},
@@ -141,9 +142,9 @@ func TestAStepIsNoTrend(t *testing.T) {
 	}
 }
 
-// TestAStepSeenByWokenCyclesAddsLittle draws the times of four cycles between a window
-// and two apart, and of a step. Two windows in which the step falls can then look like
-// a line: in one of twenty cases, and by a third of the step at worst.
+// TestAStepSeenByWokenCyclesAddsLittle draws a step and four cycles, each one to two windows after
+// the one before. Two windows that both hold part of the step can look like a line: in one of
+// twenty cases, and by a third of the step at worst.
 func TestAStepSeenByWokenCyclesAddsLittle(t *testing.T) {
 	const cases, from, to = 4000, 80.0, 800.0
 	trends, added := 0, 0.0
@@ -177,7 +178,7 @@ func TestAStepSeenByWokenCyclesAddsLittle(t *testing.T) {
 	}
 }
 
-// TestAForecastIsBetweenNowAndGrowthContinued holds for whatever was seen.
+// TestAForecastIsBetweenNowAndGrowthContinued holds for random rates.
 func TestAForecastIsBetweenNowAndGrowthContinued(t *testing.T) {
 	found := 0
 	for seed := range uint64(3000) {
@@ -203,9 +204,9 @@ func TestAForecastIsBetweenNowAndGrowthContinued(t *testing.T) {
 	}
 }
 
-// TestNoiseOfArrivalsIsHardlyEverATrend counts alarms at constant Poisson demand, and
-// what they would add. An alarm needs a slope beyond 1.96 of its deviations (in one of
-// 40) and a line that happens to fit.
+// TestNoiseOfArrivalsIsHardlyEverATrend counts false trends at constant Poisson demand, and what
+// they would add. A trend needs a slope above 1.96 standard deviations (one case in 40) and a line
+// that fits.
 func TestNoiseOfArrivalsIsHardlyEverATrend(t *testing.T) {
 	for _, rate := range []float64{0.5, 5, 60} {
 		r := rand.New(rand.NewPCG(5, uint64(rate)))
@@ -225,7 +226,7 @@ func TestNoiseOfArrivalsIsHardlyEverATrend(t *testing.T) {
 		if part := float64(alarms) / 4000; part > 0.015 || part == 0 { // measured: 0.005 to 0.008
 			t.Errorf("%g requests/s: %.4f of the looks find a trend", rate, part)
 		}
-		if mean := added / float64(max(1, alarms)); mean > 1.5*deviation { // measured: 0.5 to 0.6 of them
+		if mean := added / float64(max(1, alarms)); mean > 1.5*deviation { // measured: 0.5 to 0.6 deviations
 			t.Errorf("%g requests/s: an alarm adds %.3g in the mean, the deviation is %.3g", rate, mean, deviation)
 		}
 	}

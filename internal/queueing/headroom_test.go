@@ -25,7 +25,7 @@ func TestALoadThatRisesHasHeadroom(t *testing.T) {
 		want          float64 // requests/s
 	}{
 		"never rose":                {10 * time.Minute, 0, 10},
-		"rose an hour ago":          {3*time.Minute + 45*time.Second, time.Hour, 11.5}, // 5 minutes with the cycle and the scaler
+		"rose an hour ago":          {3*time.Minute + 45*time.Second, time.Hour, 11.5}, // lead: 3m45s, the cycle and the scaler are 5 minutes
 		"a long start-up is capped": {30 * time.Minute, time.Hour, 13},
 		"a start-up of no length":   {0, time.Hour, 10},
 		"rose longer ago":           {10 * time.Minute, 61 * time.Minute, 10},

@@ -10,13 +10,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// saw is the evidence of so many requests, of which a part missed at a utilization.
+// saw returns the evidence of requests at utilization used, of which the part missed missed the
+// objectives.
 func saw(requests, used, missed float64) scaling.Evidence {
 	return scaling.Evidence{Requests: requests, Used: requests * used, Missed: requests * missed}
 }
 
-// TestLearnedIsWhatFewMissesSay: and the allowance of the error budget counts for what may
-// miss, and as it is where nothing was seen.
+// TestLearnedIsWhatFewMissesSay: the allowance of the error budget changes how many requests may
+// miss. Without evidence, the allowance itself is the result.
 func TestLearnedIsWhatFewMissesSay(t *testing.T) {
 	o := scaling.Objective{TTFT: 1000, ITL: 50, Attainment: 0.95}
 	for name, tt := range map[string]struct {
@@ -60,8 +61,8 @@ func TestLearnedFallsWithMissesAndIsBounded(t *testing.T) {
 	}
 }
 
-// TestAFleetThatKeepsItsObjectiveIsFilledFurther: hours at what the profile promises in
-// which no request misses, and then what a replica is given.
+// TestAFleetThatKeepsItsObjectiveIsFilledFurther: an hour at the promised load without a miss
+// raises what a replica is given. An hour of misses takes that back.
 func TestAFleetThatKeepsItsObjectiveIsFilledFurther(t *testing.T) {
 	o := objective
 	o.TTFT, o.ITL = 1000, 60
@@ -85,7 +86,7 @@ func TestAFleetThatKeepsItsObjectiveIsFilledFurther(t *testing.T) {
 		t.Fatalf("the fleet is used to %.2f: the test wants it busy", used)
 	}
 	last := first
-	for minute := 1; minute < 60; minute++ { // the first looks are of replicas that are new
+	for minute := 1; minute < 60; minute++ { // an hour without a miss
 		last, traffic = at(traffic, false, minute)
 	}
 	want := math.Max(1, math.Pow(min(used*1.25, learnedMost), 0.95))
@@ -103,8 +104,8 @@ func TestAFleetThatKeepsItsObjectiveIsFilledFurther(t *testing.T) {
 	}
 }
 
-// TestWhatDoesWellIsLearnedAtTheFirstLook: replicas that are not new, and of which few
-// requests miss, tell at once what they carry; and go on telling it while others start.
+// TestWhatDoesWellIsLearnedAtTheFirstLook: the first look counts if the replicas are not new or if
+// few requests miss. The evidence stays while new replicas start.
 func TestWhatDoesWellIsLearnedAtTheFirstLook(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	o := scaling.Objective{TTFT: 1000}
@@ -131,7 +132,7 @@ func TestWhatDoesWellIsLearnedAtTheFirstLook(t *testing.T) {
 		}
 	}
 	e := look(scaling.Evidence{}, 0, time.Hour, 5, 0.01)
-	for minute := 1; minute <= 120; minute++ { // twice as many replicas, which are not used yet
+	for minute := 1; minute <= 120; minute++ { // the promise grows by a fifth each minute, so no look counts
 		e = look(e, minute, time.Hour, 5*math.Pow(1.2, float64(minute)), 0.3)
 	}
 	if got := learned(e, o, 1); got < 1.5 {
@@ -139,7 +140,7 @@ func TestWhatDoesWellIsLearnedAtTheFirstLook(t *testing.T) {
 	}
 }
 
-// TestWhatAStartOrAnOverloadMissesIsNotLearned.
+// TestWhatAStartOrAnOverloadMissesIsNotLearned: such a window and the one after it do not count.
 func TestWhatAStartOrAnOverloadMissesIsNotLearned(t *testing.T) {
 	o := scaling.Objective{TTFT: 1000}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

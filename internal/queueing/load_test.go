@@ -8,7 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// smooth is the rate that the last of so many looks a minute apart is analyzed with.
+// smooth returns the rate with which the last of several looks, a minute apart, is analyzed.
 func smooth(t *testing.T, rates ...float64) float64 {
 	t.Helper()
 	snap, past := arriving(rates...)
@@ -74,8 +74,8 @@ func TestLengthsAreTheMeansOfTheLastMinutes(t *testing.T) {
 	}
 }
 
-// TestAModelWithoutRequestsIsNotSizedByTheWindowsBefore: one request came two minutes
-// ago, which is within noise of none, and nothing tells how long requests are.
+// TestAModelWithoutRequestsIsNotSizedByTheWindowsBefore: one request came two minutes ago, which is
+// within the noise of none, and the lengths of requests are unknown.
 func TestAModelWithoutRequestsIsNotSizedByTheWindowsBefore(t *testing.T) {
 	snap, past := arriving(1.0/60, 0, 0)
 	snap.Load.InputTokens, snap.Load.OutputTokens = scaling.Reading{}, scaling.Reading{}

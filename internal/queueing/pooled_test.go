@@ -8,7 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// erlangWait is the mean wait of the exact M/M/n queue with service rate 1, each server utilized by u.
+// erlangWait returns the exact mean wait of an M/M/n queue with service rate 1 and utilization u.
 func erlangWait(n int, u float64) float64 {
 	blocking := 1.0 // Erlang B
 	for i := 1; i <= n; i++ {
@@ -22,7 +22,8 @@ func TestTheWaitOfSharedQueuesIsThatOfErlang(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 5, 10, 30, 100} {
 		for _, u := range []float64{0.5, 0.7, 0.8, 0.9, 0.95} {
 			want, got := erlangWait(n, u), sharedWait(u, float64(n))
-			// Relative to the wait of a replica alone, which decides how much is gained.
+			// The error is relative to the wait of a single replica, which decides how much is
+			// gained.
 			if math.Abs(got-want) > 0.04*erlangWait(1, u) {
 				t.Errorf("%d servers at %g: got %.4g, want %.4g", n, u, got, want)
 			}
@@ -30,7 +31,8 @@ func TestTheWaitOfSharedQueuesIsThatOfErlang(t *testing.T) {
 	}
 }
 
-// prefillers is a variant of so many prefill replicas, of which full batches complete so much.
+// prefillers returns the sizing of a variant of n prefill replicas, each completing most requests/s
+// with full batches.
 func prefillers(n scaling.Replicas, most float64) sizing {
 	v := variant("v", a100, n)
 	v.Role = scaling.RolePrefill
@@ -56,8 +58,8 @@ func TestPooledAndAloneAreEachOthersReverse(t *testing.T) {
 	}
 }
 
-// TestPrefillIsSizedForTheReplicasThatTheLoadNeeds has the fleet be smaller and larger than that: what a
-// replica serves does not depend on how many there are.
+// TestPrefillIsSizedForTheReplicasThatTheLoadNeeds: what a replica serves depends on how many
+// replicas the load needs, not on how many there are.
 func TestPrefillIsSizedForTheReplicasThatTheLoadNeeds(t *testing.T) {
 	size := func(role scaling.Role, rate float64, replicas scaling.Replicas) float64 {
 		v := variant("v", a100, replicas)

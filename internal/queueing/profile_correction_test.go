@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// served is a fleet at rest whose replicas each compute n requests together, with
-// the ITL that a slope of beta gives and a TTFT of ttft.
+// served returns a steady fleet. Each replica computes n requests together, with the ITL that a
+// slope of beta gives and a TTFT of ttft.
 func served(n, beta, ttft float64) scaling.Snapshot {
 	const replicas = 2
 	itl := a100.Alpha + beta*n
@@ -22,10 +22,10 @@ func served(n, beta, ttft float64) scaling.Snapshot {
 	return s
 }
 
-// promised is the TTFT that a100 promises with n requests together.
+// promised returns the TTFT in ms that a100 promises with n requests together.
 func promised(n float64) float64 { return a100.Gamma + a100.Delta*256*n }
 
-// means are those of one look at s.
+// means returns the means after one look at s.
 func means(s scaling.Snapshot) scaling.Means {
 	replicas, profile := settled(s)
 	return scaling.Means{}.Then(s, replicas, profile)
@@ -44,7 +44,7 @@ func TestAProfileIsCorrectedTowardsWhatIsMeasured(t *testing.T) {
 	}{
 		{"as promised", served(24, a100.Beta, promised(24)), a100.Beta, a100.Delta},
 		{"within noise", served(24, a100.Beta*1.1, promised(24)), a100.Beta, a100.Delta},
-		// 24 of 24 + 8 is the weight, a twentieth of the promise (30.42 ms) is taken off.
+		// The weight is 24 of 24 + 8, and a twentieth of the promised 30.42 ms is taken off.
 		{"twice as steep", served(24, 2*a100.Beta, promised(24)), a100.Beta + 0.75*(a100.Beta*24-0.05*30.42)/24, a100.Delta},
 		{"no request slows another", served(24, 0, promised(24)), a100.Beta / 2, a100.Delta},
 		{"prefills that do not wait for each other", served(24, a100.Beta, promised(1)), a100.Beta, a100.Delta + 0.75*(promised(1)-0.95*promised(24))/(256*24)},
@@ -76,9 +76,9 @@ func TestAProfileStandsWhereALatencySaysNothingOfIt(t *testing.T) {
 	}
 }
 
-// TestAQueueDoesNotPassForConcurrency: ten times what the replicas serve arrives, and
-// they compute full batches more slowly than was promised. A capacity that was read off
-// them would order a fleet that is not needed once the queue is gone.
+// TestAQueueDoesNotPassForConcurrency: ten times what the replicas serve arrives, and full batches
+// are slower than promised. A profile corrected by them would order a fleet that is not needed once
+// the queue is gone.
 func TestAQueueDoesNotPassForConcurrency(t *testing.T) {
 	s := served(64, 2*a100.Beta, promised(64))
 	s.Load.ArrivalRate = fresh(10 * s.Load.ArrivalRate.Value)
@@ -90,8 +90,8 @@ func TestAQueueDoesNotPassForConcurrency(t *testing.T) {
 	}
 }
 
-// TestFastReplicasCountByWhatTheyServe: of a fleet of two speeds most requests are those of
-// the fast ones, and so is the latency that is measured, also once more of the others run.
+// TestFastReplicasCountByWhatTheyServe: fast replicas serve most requests and so dominate the
+// measured latency. This still holds when more slow replicas are added later.
 func TestFastReplicasCountByWhatTheyServe(t *testing.T) {
 	const n, output = 24.0, 128.0
 	fast := a100
@@ -164,7 +164,7 @@ func TestAReplicaServesNoMoreThanItsMemoryHolds(t *testing.T) {
 		return a.Variants[0].PerReplica
 	}
 	free := per(scaling.Reading{})
-	// A request holds 256 + 64 tokens in the mean.
+	// A request holds 256 + 64 tokens on average.
 	if got := per(fresh(64 * 320)); got != free {
 		t.Errorf("a cache for the whole batch: %g, want %g", got, free)
 	}
@@ -174,8 +174,8 @@ func TestAReplicaServesNoMoreThanItsMemoryHolds(t *testing.T) {
 	}
 }
 
-// TestARequestHoldsWhatRequestsWereSeenToHold: 64 requests of 320 tokens in the mean
-// fit, and with answers so uneven that each holds twice as much, half of them do.
+// TestARequestHoldsWhatRequestsWereSeenToHold: 64 requests with an average of 320 tokens fit. Where
+// answers are so uneven that each request holds twice as much, 32 fit.
 func TestARequestHoldsWhatRequestsWereSeenToHold(t *testing.T) {
 	most := func(past scaling.Footprint) int {
 		s := snapshot(4, variant("v", a100, 1))
@@ -199,8 +199,8 @@ func TestARequestHoldsWhatRequestsWereSeenToHold(t *testing.T) {
 	}
 }
 
-// TestTheArgumentsOfTheEngineBoundTheBatch: an engine that is started with fewer sequences than vLLM's
-// default computes no more, whether its profile says so or not.
+// TestTheArgumentsOfTheEngineBoundTheBatch: an engine that is started with fewer sequences than
+// vLLM's default computes no more, whatever its profile states.
 func TestTheArgumentsOfTheEngineBoundTheBatch(t *testing.T) {
 	for _, tt := range []struct{ stated, allowed, want int }{{0, 0, 0}, {0, 32, 32}, {64, 32, 32}, {16, 32, 16}} {
 		s := snapshot(4, variant("v", a100, 1))
@@ -219,9 +219,9 @@ func TestTheArgumentsOfTheEngineBoundTheBatch(t *testing.T) {
 	}
 }
 
-// TestAFullCacheDoesNotPassForASlowBatch: while requests wait and are computed twice,
-// tokens come five times as slowly as the batch explains. Where nothing waits, a slope is
-// doubled at most.
+// TestAFullCacheDoesNotPassForASlowBatch: tokens come five times as slowly as the batch explains.
+// While requests wait, preemptions may cause this, and the profile stays. While none waits, the
+// slope is at most doubled.
 func TestAFullCacheDoesNotPassForASlowBatch(t *testing.T) {
 	s := served(24, 5*a100.Beta, promised(24))
 	if got := corrected(s); got.Beta != 2*a100.Beta {

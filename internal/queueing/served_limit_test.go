@@ -8,7 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestReplicasServeNoMoreThanFullOnesStart: each of five starts half a request/s, and the
+// TestReplicasServeNoMoreThanFullOnesStart: each of five replicas starts half a request/s, and the
 // profile promises several.
 func TestReplicasServeNoMoreThanFullOnesStart(t *testing.T) {
 	const starts = 0.5
@@ -52,7 +52,7 @@ func TestReplicasServeNoMoreThanFullOnesStart(t *testing.T) {
 	}
 }
 
-// waits lets so many requests wait in each of the first replicas.
+// waits makes so many requests wait in each of the first replicas.
 func waits(s *scaling.Snapshot, replicas int, requests float64) {
 	for i := range replicas {
 		s.Replicas[i].QueueLength, s.Replicas[i].QueueLengthNow = fresh(requests), fresh(requests)

@@ -9,7 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestABatchBeyondTheMostIsSizedAsTheMost: 20 variants took 43 s a cycle.
+// TestABatchBeyondTheMostIsSizedAsTheMost: before the limit, 20 variants took 43 s a cycle.
 func TestABatchBeyondTheMostIsSizedAsTheMost(t *testing.T) {
 	of := func(batch int) []scaling.Variant {
 		p := a100
@@ -33,7 +33,7 @@ func TestABatchBeyondTheMostIsSizedAsTheMost(t *testing.T) {
 	}
 }
 
-// TestADetailOfManyVariantsWithoutAProfileIsShort: each of them repeats it.
+// TestADetailOfManyVariantsWithoutAProfileIsShort: each variant repeats the detail.
 func TestADetailOfManyVariantsWithoutAProfileIsShort(t *testing.T) {
 	var variants []scaling.Variant
 	for i := range 500 {

@@ -9,14 +9,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// route is a fleet of n fast and m slow replicas behind a route that gives slow this part
-// of the requests: those of slow have a queue where they complete less.
+// route returns a fleet of n fast and m slow replicas whose gateway sends the given part of the
+// requests to slow. Requests wait in slow where its replicas complete less.
 func route(t *testing.T, rate, part float64, n, m scaling.Replicas) scaling.Snapshot {
 	t.Helper()
 	fast := a100
 	fast.Alpha, fast.Beta, fast.Gamma, fast.Delta = a100.Alpha/5, a100.Beta/5, a100.Gamma/5, a100.Delta/5
 	s := snapshot(rate, variant("fast", fast, n), variant("slow", a100, m))
-	s.Load.ITL = scaling.Reading{} // as by the profiles
+	s.Load.ITL = scaling.Reading{} // unknown: the profiles hold
 	for i, r := range s.Replicas {
 		p, gets := fast, rate*(1-part)/float64(n)
 		if r.Variant.Name == "slow" {
@@ -28,8 +28,8 @@ func route(t *testing.T, rate, part float64, n, m scaling.Replicas) scaling.Snap
 	return s
 }
 
-// runningAt is how many requests a replica computes that gets so many requests/s, up to
-// 64, and how many wait.
+// runningAt returns how many requests run, at most 64, and how many wait in a replica that gets a
+// rate in requests/s.
 func runningAt(p scaling.Profile, gets float64) (runs, waits float64) {
 	for runs = 0; runs < 64; runs += 0.01 {
 		if 1000*runs/(p.Gamma+p.Delta*256*runs+127*(p.Alpha+p.Beta*runs)) >= gets {
@@ -39,8 +39,7 @@ func runningAt(p scaling.Profile, gets float64) (runs, waits float64) {
 	return 64, 100
 }
 
-// looks returns what is learned of a route at a look at each of the fleets, two minutes
-// apart.
+// looks returns the shares that are learned from one look at each fleet, two minutes apart.
 func looks(t *testing.T, fleets ...scaling.Snapshot) (past scaling.Shares) {
 	t.Helper()
 	backlog := scaling.Backlog{Waiting: 100, At: at, StandsSince: at.Add(-time.Minute)}
@@ -81,11 +80,11 @@ func TestSharesByVariantAreSeenWhereAQueueStands(t *testing.T) {
 	}
 }
 
-// TestWhatIsThereByChanceIsNotTreatedUnlike: one request runs where two would be no more
-// than elsewhere.
+// TestWhatIsThereByChanceIsNotTreatedUnlike: replicas count as treated unlike only where the
+// difference is too large for chance.
 func TestWhatIsThereByChanceIsNotTreatedUnlike(t *testing.T) {
 	for _, tt := range []struct {
-		running float64 // in each of the idle ones
+		running float64 // in each of the idle replicas
 		ready   float64
 		want    bool
 	}{{0.5, 2, false}, {2, 1, false}, {0.1, 40, true}, {1, 40, true}, {3, 40, false}} {
@@ -97,8 +96,8 @@ func TestWhatIsThereByChanceIsNotTreatedUnlike(t *testing.T) {
 	}
 }
 
-// TestSharesByVariantAreToldByReplicasThatCome: slow gets a third by its variant, or as much
-// as any replica does.
+// TestSharesByVariantAreToldByReplicasThatCome: new replicas show whether slow gets a third as a
+// variant or as much per replica as fast.
 func TestSharesByVariantAreToldByReplicasThatCome(t *testing.T) {
 	by := func(n, m scaling.Replicas) scaling.Snapshot { return route(t, 40, 0.34, n, m) }
 	each := func(n, m scaling.Replicas) scaling.Snapshot { return route(t, 40, float64(m)/float64(n+m), n, m) }
@@ -120,8 +119,9 @@ func TestSharesByVariantAreToldByReplicasThatCome(t *testing.T) {
 	}
 }
 
-// TestSharesByVariantAreRefutedByWhatReplicasStart: they were taken to be by variant while replicas came one
-// after the other and a queue stood. What each replica is seen to start then tells, however few requests it computes.
+// TestSharesByVariantAreRefutedByWhatReplicasStart: while replicas came one after the other and a
+// queue stood, shares seemed to be by variant. The rate at which each replica starts requests shows
+// the truth, even for replicas with few requests.
 func TestSharesByVariantAreRefutedByWhatReplicasStart(t *testing.T) {
 	full := route(t, 60, 0.5, 4, 1)
 	starting := func(n, m scaling.Replicas, fast, slow float64) scaling.Snapshot {
@@ -156,8 +156,8 @@ func TestSharesByVariantAreRefutedByWhatReplicasStart(t *testing.T) {
 	}
 }
 
-// TestEachVariantCarriesItsPart: slow is full with half of the requests. What fast has to
-// spare is no remedy, and what waits in slow is asked of slow alone.
+// TestEachVariantCarriesItsPart: slow is full with half of the requests. Spare capacity of fast
+// does not help, and slow alone has to serve the requests that wait in it.
 func TestEachVariantCarriesItsPart(t *testing.T) {
 	s := route(t, 60, 0.5, 4, 1)
 	m := Remember(scaling.Traffic{}, s, scaling.Backlog{Waiting: 100, At: at, StandsSince: at.Add(-time.Minute)}, time.Minute, objective)

@@ -13,7 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// analyses are the three ways to look at saturation.
+// analyses are the three analyses of saturation.
 var analyses = map[string]func(scaling.Snapshot) scaling.Analysis{
 	"published": func(s scaling.Snapshot) scaling.Analysis { return Published(s, Default()) },
 	"measured":  func(s scaling.Snapshot) scaling.Analysis { return Analyze(s, Default(), time.Minute) },
@@ -22,8 +22,8 @@ var analyses = map[string]func(scaling.Snapshot) scaling.Analysis{
 	},
 }
 
-// TestADoubtfulReplicaCountsAsFull: where the others can carry the load all the same,
-// a replica that says nothing, or nothing current, does not keep them.
+// TestADoubtfulReplicaCountsAsFull: a replica without fresh readings does not prevent a reduction
+// where the others can carry the load even so.
 func TestADoubtfulReplicaCountsAsFull(t *testing.T) {
 	doubts := map[string]func(*scaling.ReplicaSample){
 		"silent": func(s *scaling.ReplicaSample) {
@@ -53,7 +53,7 @@ func TestADoubtfulReplicaCountsAsFull(t *testing.T) {
 			if a := fleet(0.02, 50, 50); a.Signal == scaling.Shrink {
 				t.Errorf("%s, all %s: shrinks: %s", name, doubt, a.Detail)
 			}
-			// 0.35 of three replicas fits two, and not beside one that is full.
+			// 0.35 of three replicas fits two replicas, but not two of which one is full.
 			if without, with := fleet(0.35, 0, 3), fleet(0.35, 1, 3); without.Signal != scaling.Shrink || with.Signal == scaling.Shrink && with.Demand < with.Supply*2/3 {
 				t.Errorf("%s, one of three %s: %s with a demand of %g of %g, %s without doubt", name, doubt, with.Signal, with.Demand, with.Supply, without.Signal)
 			}
@@ -61,8 +61,8 @@ func TestADoubtfulReplicaCountsAsFull(t *testing.T) {
 	}
 }
 
-// overloaded is a fleet of full replicas that is asked for so many times what it
-// completes: each computes 50 requests that take 10 s, 5 requests/s.
+// overloaded returns a fleet of full replicas that gets times as many requests as it completes.
+// Each replica computes 50 requests that take 10 s: 5 requests/s.
 func overloaded(times float64, replicas scaling.Replicas) scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	s := tokenSnapshot(0.8, 20, replicas)
@@ -74,7 +74,7 @@ func overloaded(times float64, replicas scaling.Replicas) scaling.Snapshot {
 }
 
 func TestSpareCapacityMeasuresHowManyReplicasAreMissing(t *testing.T) {
-	const full = 0.8 / 0.7 // of where growth begins
+	const full = 0.8 / 0.7 // over the usage at which growth begins
 	for _, tc := range []struct {
 		name        string
 		snap        scaling.Snapshot
@@ -85,7 +85,7 @@ func TestSpareCapacityMeasuresHowManyReplicasAreMissing(t *testing.T) {
 		{"as much arrives as completes", overloaded(1, 10), nil, 10 * full, 10*full + 1},
 		{"and twenty minutes of it wait at the gateway", overloaded(1, 10), func(s *scaling.Snapshot) {
 			s.Load.GatewayQueue = scaling.Measured(50*1200, scaling.Fresh)
-		}, 30, 31}, // full x 10 that arrive and 20 that are to be gone in ten minutes
+		}, 30, 31}, // full x 10 that arrive and 20 to clear within ten minutes
 		{"it is not known how long requests take", overloaded(60, 2), func(s *scaling.Snapshot) { s.Load.ITL = scaling.Reading{} }, 2 * full, 2 * full},
 		{"a queue of any length is a full replica", tokenSnapshot(0.1, 5000, 4), nil, 4 * full, 4 * full},
 		{"no queue: as many as the caches fill", tokenSnapshot(0.9, 0, 7), nil, 9, 9},
@@ -105,8 +105,8 @@ func TestSpareCapacityMeasuresHowManyReplicasAreMissing(t *testing.T) {
 	}
 }
 
-// TestAPeakThatIsOverOrdersNothing: the window still holds the queue that was worked
-// off, and the last scrape does not.
+// TestAPeakThatIsOverOrdersNothing: the window still includes the cleared queue; the last scrape
+// does not.
 func TestAPeakThatIsOverOrdersNothing(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -130,8 +130,8 @@ func TestAPeakThatIsOverOrdersNothing(t *testing.T) {
 	}
 }
 
-// TestReplicasThatDrownBesideIdleOnesAreAReasonToGrow: the slow variant has a queue
-// that stands, the fast one idles, and each replica gets as many requests.
+// TestReplicasThatDrownBesideIdleOnesAreAReasonToGrow: the slow variant has a constant queue, the
+// fast one idles, and each replica gets as many requests.
 func TestReplicasThatDrownBesideIdleOnesAreAReasonToGrow(t *testing.T) {
 	fleet := func(change func(*scaling.Snapshot)) scaling.Analysis {
 		s := tokenSnapshot(0.1, 0, 2)
@@ -185,8 +185,8 @@ func TestReplicasThatDrownBesideIdleOnesAreAReasonToGrow(t *testing.T) {
 	}
 }
 
-// TestAVariantThatWasNeverSeenIsNoReasonToMove: it may grow, as the cheapest, and
-// nothing says that a fleet of it would do.
+// TestAVariantThatWasNeverSeenIsNoReasonToMove: it may grow as the cheapest one, but its capacity
+// is unknown, so the model does not move to it.
 func TestAVariantThatWasNeverSeenIsNoReasonToMove(t *testing.T) {
 	carries := func(usage float64) float64 {
 		s := tokenSnapshot(usage, 0, 4)
@@ -203,7 +203,7 @@ func TestAVariantThatWasNeverSeenIsNoReasonToMove(t *testing.T) {
 	}
 }
 
-// TestSumsDoNotDependOnTheOrder: floating point sums do.
+// TestSumsDoNotDependOnTheOrder: floating-point sums would.
 func TestSumsDoNotDependOnTheOrder(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 99))

@@ -13,7 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// spareInputs are those of the published analyzer of spare capacity.
+// spareInputs are the inputs of the published analyzer of spare capacity.
 type spareInputs struct {
 	Config   Thresholds
 	Replicas []struct {
@@ -44,8 +44,8 @@ type spareOutcome struct {
 
 type spareCase = goldentest.Case[spareInputs, spareOutcome]
 
-// deviations are the rules by which this project decides otherwise than the
-// published version did. Each says when it applies and what is decided instead.
+// deviations are the rules by which this project decides otherwise than the published version. Each
+// says when it applies and what is decided instead.
 var deviations = []struct {
 	name    string
 	applies func(spareCase) bool
@@ -65,7 +65,7 @@ var deviations = []struct {
 			}
 			return false
 		},
-		// Nothing is decided for a variant of which nothing is known.
+		// Without a state of the variant nothing is decided.
 		want: func(spareCase) map[string]scaling.Replicas { return map[string]scaling.Replicas{} },
 	},
 	{
@@ -161,8 +161,8 @@ func TestGoldenTargets(t *testing.T) {
 	}
 }
 
-// snapshot is the case as this project would see it: fresh readings, and a
-// fleet that has not changed within the window.
+// snapshot returns the case as this project would see it: fresh readings and a fleet without
+// changes within the window.
 func (in spareInputs) snapshot() scaling.Snapshot {
 	snap := scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, At: goldenNow, Window: time.Minute}
 	costs := map[string]float64{}
@@ -189,8 +189,8 @@ func (in spareInputs) history() scaling.History {
 	h := scaling.History{}
 	for _, s := range in.States {
 		if s.Desired != 0 { // published: 0 means that nothing was decided yet
-			// The cases hold no times. What is under way is taken for new, what is
-			// done for long done.
+			// The cases hold no times: an unfinished change counts as new, a finished one as long
+			// past.
 			at := goldenNow
 			if s.Desired == s.Current {
 				at = goldenNow.Add(-time.Hour)

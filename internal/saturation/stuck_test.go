@@ -15,7 +15,7 @@ import (
 // stuckVariant is the variant of the replicas in these tests.
 var stuckVariant = scaling.VariantKey{Namespace: "n", Name: "v"}
 
-// working returns a replica with a load.
+// working returns a replica with load.
 func working(pod string, kv, queue float64) scaling.ReplicaSample {
 	return scaling.ReplicaSample{
 		Pod: pod, Variant: stuckVariant, Ready: true,
@@ -23,12 +23,12 @@ func working(pod string, kv, queue float64) scaling.ReplicaSample {
 	}
 }
 
-// stuckAs returns a replica that holds requests and does nothing.
+// stuckAs returns a replica that holds requests and makes no progress.
 func stuckAs(pod string, how scaling.Stuckness, held float64) scaling.ReplicaSample {
 	return scaling.ReplicaSample{Pod: pod, Variant: stuckVariant, Ready: true, Stuck: how, Held: held}
 }
 
-// snapshotOf returns a snapshot of replicas.
+// snapshotOf returns a snapshot of the replicas.
 func snapshotOf(replicas ...scaling.ReplicaSample) scaling.Snapshot {
 	return scaling.Snapshot{
 		Window: time.Minute, Replicas: replicas,
@@ -86,8 +86,8 @@ func TestStuckReplicasAreNamedAndCountForNothing(t *testing.T) {
 	}
 }
 
-// TestAStuckReplicaIsASilentOne replaces silent replicas by stuck ones in random
-// fleets: but for the words, nothing changes.
+// TestAStuckReplicaIsASilentOne replaces silent replicas by stuck ones in random fleets. Only the
+// words of the detail change.
 func TestAStuckReplicaIsASilentOne(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for range 500 {

@@ -16,8 +16,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// tokenCase is one recorded decision of the published token capacity analyzer.
-// tokenInputs are those of the published analyzer of tokens.
+// tokenInputs are the inputs of the published token capacity analyzer.
 type tokenInputs struct {
 	Config   TokenThresholds
 	Replicas []struct {
@@ -26,7 +25,7 @@ type tokenInputs struct {
 		PrefixCacheHitRate                                 float64 // of prompts
 		TokensInUse, TotalKVCapacityTokens                 float64
 	}
-	SchedulerQueue *struct{ Size, Bytes float64 } // requests that the gateway holds; the bytes of their prompts are not asked for here
+	SchedulerQueue *struct{ Size, Bytes float64 } // requests that the gateway holds; the bytes of their prompts are not used here
 	States         []struct {
 		Variant          string
 		Current, Pending scaling.Replicas
@@ -42,7 +41,7 @@ type tokenOutcome struct {
 	}
 }
 
-// snapshot is the case as this project would see it, with its mean lengths.
+// snapshot returns the case as this project would see it, with its mean lengths.
 func (in tokenInputs) snapshot() scaling.Snapshot {
 	snap := scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, At: goldenNow, Window: time.Minute}
 	for _, s := range in.States {
@@ -73,9 +72,8 @@ func (in tokenInputs) snapshot() scaling.Snapshot {
 	return snap
 }
 
-// TestGoldenTokens reads the recorded cases. Nothing deviates;
-// required and spare capacity, which this project does not compute, show in the
-// decisions.
+// TestGoldenTokens compares with the recorded cases; none deviates. This project does not compute
+// required and spare capacity, but they show in the decisions.
 func TestGoldenTokens(t *testing.T) {
 	for _, c := range goldentest.Read[tokenInputs, tokenOutcome](t, "saturation-v2") {
 		t.Run(c.String(), func(t *testing.T) {
@@ -86,7 +84,7 @@ func TestGoldenTokens(t *testing.T) {
 			near(t, "supply", a.Supply, c.Expected.TotalSupply, c.Tolerance)
 			for i, want := range c.Expected.Variants {
 				if a.Signal == scaling.Unknown {
-					break // nothing is said of a replica without a known KV cache
+					break // without a known KV cache there is no analysis
 				}
 				equal(t, "variant", a.Variants[i].Variant.Name, want.Variant)
 				near(t, "capacity of "+want.Variant, a.Variants[i].PerReplica, want.PerReplicaCapacity, c.Tolerance)
@@ -106,12 +104,13 @@ func TestGoldenTokens(t *testing.T) {
 	}
 }
 
-// tokenSnapshot is a variant with replicas of 10,000 tokens, each with so much in
-// use and so many waiting, prompts of 1000 tokens and answers of 200.
+// tokenSnapshot returns a variant whose replicas have a KV cache of 10,000 tokens each, used to
+// usage, with queue waiting requests. Prompts have 1000 tokens, answers 200.
 func tokenSnapshot(usage, queue float64, replicas scaling.Replicas) scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	snap := scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, At: goldenNow, Window: time.Minute, Variants: []scaling.Variant{
-		{Key: variantKey("v"), Accelerator: "A100", GPUsPerReplica: 1, Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: replicas, Ready: replicas}},
+		{Key: variantKey("v"), Accelerator: "A100", GPUsPerReplica: 1, Bounds: scaling.Unbounded(),
+			Replicas: scaling.ReplicaCounts{Observed: true, Current: replicas, Ready: replicas}},
 	}}
 	snap.Load.InputTokens, snap.Load.OutputTokens = fresh(1000), fresh(200)
 	for i := range replicas {
@@ -142,18 +141,24 @@ func TestCapacityOfAReplicaIsTheLeastOfItsLimits(t *testing.T) {
 			s.Variants[0].Limits.MaxBatch, s.Replicas[0].Running = 20, scaling.Measured(17, scaling.Fresh)
 		}, scaling.TokenCapacity{}, 8000},
 		{"the mean of what full replicas held", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Seen: []scaling.Held{{At: goldenNow, Tokens: 4000}, {At: goldenNow, Tokens: 5000}}}}}, 4500},
-		{"with answers of another length", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "long", Seen: []scaling.Held{{At: goldenNow, Tokens: 4000}}}}}, 8000},
+		{"with answers of another length", tokenSnapshot(0.1, 0, 1), nil,
+			scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "long", Seen: []scaling.Held{{At: goldenNow, Tokens: 4000}}}}}, 8000},
 		{"some too long ago", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Seen: []scaling.Held{{At: goldenNow.Add(-5 * time.Hour), Tokens: 2000}, {At: goldenNow, Tokens: 4000}}}}}, 4000},
 		{"all too long ago", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Seen: []scaling.Held{{At: goldenNow.Add(-5 * time.Hour), Tokens: 4000}}}}}, 8000},
 		// n = min(600*200/1200, 64) = 64, and 64 (1000 + 100) is above the memory.
-		{"many requests of a batch", tokenSnapshot(0.1, 0, 1), func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 600, MaxBatch: 64} }, scaling.TokenCapacity{}, 8000},
+		{"many requests of a batch", tokenSnapshot(0.1, 0, 1),
+			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 600, MaxBatch: 64} }, scaling.TokenCapacity{}, 8000},
 		// n = min(30*200/1200, 64) = 5.
-		{"few tokens of a step", tokenSnapshot(0.1, 0, 1), func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 30, MaxBatch: 64} }, scaling.TokenCapacity{}, 5500},
-		{"few requests of a batch", tokenSnapshot(0.1, 0, 1), func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 4} }, scaling.TokenCapacity{}, 4400},
+		{"few tokens of a step", tokenSnapshot(0.1, 0, 1),
+			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 30, MaxBatch: 64} }, scaling.TokenCapacity{}, 5500},
+		{"few requests of a batch", tokenSnapshot(0.1, 0, 1),
+			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 4} }, scaling.TokenCapacity{}, 4400},
 		// One request of 1000 + 100 tokens, in several steps.
-		{"a prompt longer than a step", tokenSnapshot(0.1, 0, 1), func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 5, MaxBatch: 64} }, scaling.TokenCapacity{}, 1100},
+		{"a prompt longer than a step", tokenSnapshot(0.1, 0, 1),
+			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 5, MaxBatch: 64} }, scaling.TokenCapacity{}, 1100},
 		{"prefill of unknown speed", tokenSnapshot(0.1, 0, 1), prefill(scaling.Profile{}), scaling.TokenCapacity{}, 5500},
-		{"prefill with a profile", tokenSnapshot(0.1, 0, 1), prefill(scaling.Profile{Source: "test", Alpha: 20, Beta: 0.4, Gamma: 6, Delta: 0.01, MaxBatchSize: 64}), scaling.TokenCapacity{}, 8000},
+		{"prefill with a profile", tokenSnapshot(0.1, 0, 1),
+			prefill(scaling.Profile{Source: "test", Alpha: 20, Beta: 0.4, Gamma: 6, Delta: 0.01, MaxBatchSize: 64}), scaling.TokenCapacity{}, 8000},
 	} {
 		if tc.change != nil {
 			tc.change(&tc.snap)
@@ -168,7 +173,7 @@ func TestCapacityOfAReplicaIsTheLeastOfItsLimits(t *testing.T) {
 	}
 }
 
-// prefill makes the variant one of prefill replicas, whose steps have few tokens.
+// prefill makes the variant one of prefill replicas with few tokens a step.
 func prefill(p scaling.Profile) func(*scaling.Snapshot) {
 	return func(s *scaling.Snapshot) {
 		v := &s.Variants[0]
@@ -176,8 +181,8 @@ func prefill(p scaling.Profile) func(*scaling.Snapshot) {
 	}
 }
 
-// TestAFasterReplicaCarriesMoreOfTheTokens: w computes a request in half the time, so
-// that with caches as large and as full it carries twice as much.
+// TestAFasterReplicaCarriesMoreOfTheTokens: w computes a request in half the time. With caches as
+// large and as full it carries twice as much.
 func TestAFasterReplicaCarriesMoreOfTheTokens(t *testing.T) {
 	per := func(change func(*scaling.Snapshot)) []float64 {
 		s, fast := tokenSnapshot(0.4, 0, 3), tokenSnapshot(0.4, 0, 1)
@@ -253,7 +258,7 @@ func TestQueueCountsAsFarAsArrivalsBearItOut(t *testing.T) {
 		{4000, 0, 11800},      // as much as the one Ready replica holds, 0.85 x 8000
 		{3, 1, 8000},          // one replica on top of what arrives would be more
 		{4000, 1, 17800},      // resident: 1 x 200 x 0.05 x 1100 = 11,000
-		{4_000_000, 1, 17800}, // however long it has built up: what replicas complete is unknown
+		{4_000_000, 1, 17800}, // however long the backlog grew: what replicas complete is unknown
 	} {
 		if got := need(tc.queue, tc.rate); math.Abs(got-tc.want) > 1e-6 {
 			t.Errorf("queue %g, rate %g: %g tokens, want %g", tc.queue, tc.rate, got, tc.want)
@@ -312,7 +317,7 @@ func checkTokens(t *testing.T, seed uint64) {
 		s.KVCacheUsage, s.KVCacheUsageNow, s.QueueLength, s.QueueLengthNow, s.KVCapacity = reading(1), reading(1), reading(20), reading(20), reading(1e5)
 	}
 	view := Tokens(snap, DefaultTokens(), scaling.History{variantKey("v"): {Capacity: scaling.TokenCapacity{PerReplica: 1e4 * r.Float64(), At: goldenNow.Add(-time.Duration(r.IntN(300)) * time.Hour)}}}, time.Minute)
-	want, err := json.Marshal(view.Analysis) // refuses what is not finite
+	want, err := json.Marshal(view.Analysis) // refuses numbers that are not finite
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}

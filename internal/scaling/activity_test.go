@@ -9,8 +9,8 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// idleSnapshot is two replicas of one variant that have had nothing to do. Its
-// window is scraped every 20 seconds and so tells of a minute.
+// idleSnapshot returns two replicas of one variant that had no request. With a scrape every 20
+// seconds, its window of 80 s covers a minute.
 func idleSnapshot(at time.Time) Snapshot {
 	key := VariantKey{Namespace: "ns", Name: "v"}
 	none := Measured(0, Fresh)
@@ -173,8 +173,8 @@ func TestWhatBecomesKnownLaterMakesTheQuietLonger(t *testing.T) {
 	}
 }
 
-// TestQuietReachesToTheOldestScrape: what a replica was asked since its last
-// scrape is not known, so the quiet ends there.
+// TestQuietReachesToTheOldestScrape: requests to a replica since its last scrape are unknown, so
+// the quiet ends there.
 func TestQuietReachesToTheOldestScrape(t *testing.T) {
 	s := idleSnapshot(noon)
 	s.Replicas[0].At = noon.Add(-20 * time.Second)
@@ -223,8 +223,7 @@ func TestASourceIsAskedAsFarBackAsItMatters(t *testing.T) {
 	}
 }
 
-// TestActivityIsIndifferentToOrder: whatever is said first of several gaps is said
-// first in any order.
+// TestActivityIsIndifferentToOrder: of several gaps the same one is named first in any order.
 func TestActivityIsIndifferentToOrder(t *testing.T) {
 	s := idleSnapshot(noon)
 	s.Replicas = nil

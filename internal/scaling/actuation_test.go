@@ -61,7 +61,7 @@ func TestTurnIsOfOneAlone(t *testing.T) {
 	}
 }
 
-// TestTurnNeverGoesWhereItIsNotAsked goes through every combination of small numbers.
+// TestTurnNeverGoesWhereItIsNotAsked tests every combination of small numbers.
 func TestTurnNeverGoesWhereItIsNotAsked(t *testing.T) {
 	var worlds []Scalers
 	for _, own := range []Actuation{"", ActuationMetrics, ActuationZero, ActuationScale} {

@@ -49,7 +49,7 @@ func TestAReductionIsReadAsItIsWritten(t *testing.T) {
 	}
 }
 
-// TestWhatRunsIsTheMostThatWasReady: a replica that fails for a moment still counts, one that was
+// TestWhatRunsIsTheMostThatWasReady: a replica that fails for a moment still counts; one that was
 // never Ready does not.
 func TestWhatRunsIsTheMostThatWasReady(t *testing.T) {
 	v := Variant{Approval: Approval{Required: true}}
@@ -62,8 +62,8 @@ func TestWhatRunsIsTheMostThatWasReady(t *testing.T) {
 		{true, 6, 4, 4},  // two ordered
 		{true, 6, 5, 5},  // one arrived
 		{true, 6, 2, 5},  // three fail for a moment
-		{false, 0, 0, 5}, // not known
-		{true, 3, 3, 3},  // fewer are there
+		{false, 0, 0, 5}, // unknown
+		{true, 3, 3, 3},  // the target has fewer
 		{true, 6, 3, 3},
 	} {
 		v.Replicas = ReplicaCounts{Observed: step.observed, Current: step.current, Ready: step.ready}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// look is a snapshot so long after noon, over a window of a minute.
+// look returns a snapshot at a time after noon, over a window of a minute.
 func look(after time.Duration, rate Reading) Snapshot {
 	return Snapshot{At: noon.Add(after), Window: time.Minute, Load: Load{ArrivalRate: rate}}
 }
@@ -74,7 +74,7 @@ func TestArrivalsAreFewInOrderAndReachFarEnough(t *testing.T) {
 			}
 			a = next
 		}
-		// A quarter of a window lies between every second one.
+		// Every second arrival is at least a quarter of a window after the one before.
 		if most := 2 + 2*int(arrivalsKept*max(step, time.Minute)/(15*time.Second)); len(a) > most {
 			t.Errorf("seed %d: %d are remembered, want %d at most", seed, len(a), most)
 		}

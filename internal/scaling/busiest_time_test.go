@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// moment is what one cycle sees of the arrivals, and what it decides.
+// moment is what one cycle sees of the arrivals and what it decides.
 type moment struct {
 	after    time.Duration
-	rate     float64 // requests/s, negative where it is not known
+	rate     float64 // requests/s, negative where unknown
 	ready    Replicas
 	replicas Replicas // decided on
 }
@@ -62,7 +62,7 @@ func TestTheSizeBeforeALullIsThatOfItsBusiestLook(t *testing.T) {
 	}
 }
 
-// TestTheSizeAfterALullIsNeverMoreThanBefore: whatever arrives, and whenever.
+// TestTheSizeAfterALullIsNeverMoreThanBefore holds for any arrivals.
 func TestTheSizeAfterALullIsNeverMoreThanBefore(t *testing.T) {
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	returned := 0

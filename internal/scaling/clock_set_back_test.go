@@ -10,8 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fill sets every field that v reaches: times to at, numbers to 1, and lists to one
-// element.
+// fill sets every field within v: times to at, numbers to 1, lists to one element.
 func fill(v reflect.Value, at time.Time) {
 	switch {
 	case v.Type() == reflect.TypeFor[time.Time]():
@@ -30,7 +29,7 @@ func fill(v reflect.Value, at time.Time) {
 	}
 }
 
-// later lists the paths of the times in v that are after now.
+// later returns the paths of the times in v that are after now.
 func later(v reflect.Value, path string, now time.Time) []string {
 	var out []string
 	switch {
@@ -50,8 +49,7 @@ func later(v reflect.Value, path string, now time.Time) []string {
 	return out
 }
 
-// TestNothingIsRememberedOfTheFuture: a field that is added to Past and holds a time
-// belongs into Past.At.
+// TestNothingIsRememberedOfTheFuture fails for a new time in Past that Past.At does not handle.
 func TestNothingIsRememberedOfTheFuture(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	var p Past

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// missing is a look at so many requests/s, a part of which misses a TTFT of 1000 ms. None
+// missing returns a look at requests at a rate, a part of which misses a TTFT of 1000 ms. None
 // misses an ITL of 40 ms.
 func missing(at time.Time, rate, part float64) Snapshot {
 	return Snapshot{At: at, Window: time.Minute, Load: Load{
@@ -48,7 +48,7 @@ func TestABudgetForgetsOverItsWindow(t *testing.T) {
 		for at := noon.Add(time.Minute); !at.After(noon.Add(tt.window)); at = at.Add(time.Minute) {
 			b = b.Then(missing(at, 0.01, 0), tt.o)
 		}
-		// Each of the hours since counts 1/e to 1 times: (1 - 1/e) of the window in all.
+		// Each of the hours since has a weight between 1/e and 1: (1 - 1/e) of the window in all.
 		hours := 100/math.E + tt.window.Hours()*(1-1/math.E)
 		if !near(b.Missed, 1000/math.E) || math.Abs(b.Hours/hours-1) > 0.01 {
 			t.Errorf("%s: %.3f missed in %.3f hours, want %.3f in %.3f", tt.name, b.Missed, b.Hours, 1000/math.E, hours)
@@ -133,8 +133,8 @@ func TestARequestMissesEitherObjective(t *testing.T) {
 	}
 }
 
-// TestRequestsWithoutATTFTAreCountedAsTheyArrive: the objective is an ITL, and no TTFT is
-// asked for.
+// TestRequestsWithoutATTFTAreCountedAsTheyArrive: the objective has an ITL only, so no TTFT is
+// queried.
 func TestRequestsWithoutATTFTAreCountedAsTheyArrive(t *testing.T) {
 	s := missing(noon.Add(time.Minute), 10, 0)
 	s.Load.TTFTBuckets, s.Load.ArrivalRate = Histogram{State: NotApplicable}, Measured(7, Fresh)

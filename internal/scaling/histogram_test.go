@@ -140,8 +140,8 @@ func TestAboveFallsWithItsBound(t *testing.T) {
 	}
 }
 
-// TestWithinABucketTheMeanTells: nearly all observations are in one bucket, of which the
-// bounds say nothing.
+// TestWithinABucketTheMeanTells: nearly all observations are in one bucket, and its bounds say
+// nothing about them.
 func TestWithinABucketTheMeanTells(t *testing.T) {
 	within := func(below, in float64) Histogram {
 		return Histogram{State: Fresh, Buckets: []Bucket{{Bound: 10, Rate: below}, {Bound: 50, Rate: below + in}, {Bound: 100, Rate: 10}}, Total: 10}

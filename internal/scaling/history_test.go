@@ -15,15 +15,16 @@ func TestProgressIsToComeCloserThanEver(t *testing.T) {
 	tests := []struct {
 		name  string
 		looks []ReplicaCounts // a minute apart, after a decision for 4 with 2 running
-		want  int             // the look at which the last progress was made, -1 for none
+		want  int             // index of the look with the last progress, -1 for none
 	}{
 		{"nothing moves", []ReplicaCounts{seen(2, 2), seen(2, 2)}, -1},
-		{"replicas are set", []ReplicaCounts{seen(4, 2)}, -1}, // what was to be set is now to become Ready
+		{"replicas are set", []ReplicaCounts{seen(4, 2)}, -1}, // Ready replicas are still to come
 		{"one becomes Ready", []ReplicaCounts{seen(4, 2), seen(4, 3), seen(4, 3)}, 1},
 		{"one comes and goes", []ReplicaCounts{seen(4, 2), seen(4, 3), seen(4, 2), seen(4, 3), seen(4, 2)}, 1},
 		{"all arrive", []ReplicaCounts{seen(4, 3), seen(4, 4), seen(4, 4)}, 1},
 		{"one is lost at once: the wait goes on", []ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3)}, 0},
-		{"one is lost later: the fleet is still the one decided on", []ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3), seen(4, 4)}, 0},
+		{"one is lost later: the fleet is still the one decided on",
+			[]ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3), seen(4, 4)}, 0},
 		{"a user changes the target later: a new wait begins", []ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(5, 5), seen(5, 5)}, 6},
 		{"the target cannot be read", []ReplicaCounts{{}, {}}, -1},
 	}

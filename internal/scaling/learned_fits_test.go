@@ -14,8 +14,8 @@ import (
 
 var lately = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// fitOf is what was seen of steps of 10 ms and half a ms for each request, in so many windows
-// of as many requests as a band begins with.
+// fitOf returns a fit of steps that take 10 ms and half a ms for each request. Each band has a
+// number of windows at the concurrency at which it begins.
 func fitOf(windows float64, bands ...int) Fit {
 	f := Fit{Of: Subject{Accelerator: "H100", GPUs: 2, Template: "0123456789abcdef"}, At: lately}
 	for _, of := range bands {
@@ -29,7 +29,7 @@ func fitOf(windows float64, bands ...int) Fit {
 	return f
 }
 
-// seenLater returns f as if its last look had been so much later.
+// seenLater returns f with its last look later by a duration.
 func seenLater(f Fit, by time.Duration) Fit {
 	f.At = f.At.Add(by)
 	return f
@@ -173,7 +173,7 @@ func TestLessDropsTheVariantThatWasNotSeenForLongest(t *testing.T) {
 	}
 }
 
-// TestFitsSurviveJSON to six digits, in 119 characters for each band.
+// TestFitsSurviveJSON: to six digits, in 119 characters a band.
 func TestFitsSurviveJSON(t *testing.T) {
 	v := VariantFits{"a": seenLater(fitOf(math.Pi, 0, 1, 2, 3, 4, 5), 300*time.Millisecond), "b": {At: lately, Over: fitOf(4, 2).Bands[0].ITL}, "c": {At: lately}}
 	text, err := json.Marshal(v)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// looked is a look at requests of a length, with a TTFT of 100 ms and an ITL of 10 ms.
+// looked returns a look at requests of given lengths, with a TTFT of 100 ms and an ITL of 10 ms.
 func looked(at time.Time, rate, input, output float64) Snapshot {
 	return Snapshot{At: at, Window: time.Minute, Load: Load{
 		ArrivalRate: Measured(rate, Fresh), InputTokens: Measured(input, Fresh), OutputTokens: Measured(output, Fresh),
@@ -38,7 +38,7 @@ func TestMeansForgetInTenMinutesAndCountRequests(t *testing.T) {
 	for minute := range 10 {
 		m = m.Then(looked(noon.Add(time.Duration(minute+1)*time.Minute), 10, 200, 50), 2, Profile{})
 	}
-	later := (1 - 1/math.E) / (1 - math.Exp(-0.1)) // how many times as many requests as those of the first look
+	later := (1 - 1/math.E) / (1 - math.Exp(-0.1)) // by how much later requests exceed those of the first look
 	if input, _, _ := m.Lengths(); !near(input, (100/math.E+200*later)/(1/math.E+later)) {
 		t.Errorf("ten minutes after 100 tokens became 200: %g", input)
 	}
@@ -66,8 +66,8 @@ func TestALookThatDoesNotTellChangesNoMeans(t *testing.T) {
 	}
 }
 
-// TestLatenciesThatTellNothingOfTheReplicasLeaveTheMeanLatency: requests and their
-// lengths count all the same.
+// TestLatenciesThatTellNothingOfTheReplicasLeaveTheMeanLatency: the requests and their lengths
+// still count.
 func TestLatenciesThatTellNothingOfTheReplicasLeaveTheMeanLatency(t *testing.T) {
 	before := Means{}.Then(looked(noon, 10, 256, 101), 2, Profile{})
 	for _, tt := range []struct {

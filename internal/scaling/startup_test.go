@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// createdAt returns the creation of the nth pod: they follow each other by minutes.
+// createdAt returns when the nth pod was created; the pods are a minute apart.
 func createdAt(n int) time.Time { return time.Date(2026, 11, 20, 12, n, 0, 0, time.UTC) }
 
 // started returns the start-ups of pods that were created one after another.
@@ -79,8 +79,7 @@ func TestMergeKeepsTheLatestPodsOnceEach(t *testing.T) {
 	}
 }
 
-// randomStartUps returns start-ups of some of thirty pods, as processes may have seen
-// them.
+// randomStartUps returns start-ups of some of thirty pods, as one process may have seen them.
 func randomStartUps(r *rand.Rand) StartUps {
 	var out StartUps
 	for i := range 30 {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// holding is a snapshot of one replica in which so many requests of 100 and 200
-// tokens in the mean hold so many tokens of 10,000.
+// holding returns a snapshot of one replica in which so many requests, with 100 input and 200
+// output tokens on average, hold so many of 10,000 tokens.
 func holding(after time.Duration, running, tokens float64) Snapshot {
 	s := look(after, Reading{})
 	s.Load.InputTokens, s.Load.OutputTokens = Measured(100, Fresh), Measured(200, Fresh)
@@ -53,16 +53,16 @@ func TestWhatIsNotKnownLeavesNoFootprint(t *testing.T) {
 	}
 }
 
-// TestLongAnswersLeaveALargerFootprint draws answers with an exponential length and
-// looks at moments: what is in a batch holds input + output (1 + 1)/2, by renewal
-// theory, while all of the mean length would hold input + output/2.
+// TestLongAnswersLeaveALargerFootprint draws answers of exponential length and looks at moments. By
+// renewal theory a request in a batch holds input + output (1 + 1)/2. If all had the mean length it
+// would hold input + output/2.
 func TestLongAnswersLeaveALargerFootprint(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var f Footprint
 	for i := range 60 {
 		tokens := 0.0
 		for range 40 {
-			// The length seen at a moment is biased by itself: the sum of two
+			// A look meets long answers more often. The length at a look is the sum of two
 			// exponential ones, of which a uniform part is over.
 			length := 200 * (r.ExpFloat64() + r.ExpFloat64())
 			tokens += 100 + length*r.Float64()

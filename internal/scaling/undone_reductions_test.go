@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// requests is a load of so many requests/s of 500 and 100 tokens.
+// requests returns a load with an arrival rate in requests/s, of 500 input and 100 output tokens.
 func requests(rate float64) Load {
 	return Load{ArrivalRate: Measured(rate, Fresh), InputTokens: Measured(500, Fresh), OutputTokens: Measured(100, Fresh)}
 }
 
-// resized is a decision by which a model changes, for replicas of a cost per hour that are
-// all Ready, at a load that fills need of it.
+// resized returns a decision that changes a model by a number of replicas. All replicas are Ready
+// and cost so much per hour; the load fills need of that.
 func resized(change int, cost, need float64) Resize {
 	return Resize{Change: change, Cost: cost, Ready: cost, Need: need}
 }
 
-// unchanged looks at t each minute after from, up to to, at a load that fills a cost per
-// hour of 5 for each request/s, and changes nothing.
+// unchanged looks each minute after from, until to, and changes nothing. The load fills a cost per
+// hour of 5 for each request/s.
 func unchanged(t Turns, from, to time.Time, rate float64) Turns {
 	for at := from.Add(time.Minute); !at.After(to); at = at.Add(time.Minute) {
 		t = t.Then(resized(0, 100, 5*rate), requests(rate), at)
@@ -25,8 +25,8 @@ func unchanged(t Turns, from, to time.Time, rate float64) Turns {
 	return t
 }
 
-// undone is t 30 minutes after the model was reduced to a cost of 90 an hour, and 29 after
-// it grew again, at 20 requests/s all the time.
+// undone returns t 30 minutes after a reduction to a cost of 90 an hour, and 29 minutes after
+// growth back, at a constant 20 requests/s.
 func undone(t Turns, at time.Time) Turns {
 	t = t.Then(resized(-1, 90, 100), requests(20), at)
 	t = t.Then(resized(1, 100, 100), requests(20), at.Add(time.Minute))
@@ -34,7 +34,7 @@ func undone(t Turns, at time.Time) Turns {
 }
 
 func TestGrowthAtTheLoadOfTheReductionIsATurn(t *testing.T) {
-	const never = -1.0 // a rate that is not known
+	const never = -1.0 // an unknown rate
 	for _, tt := range []struct {
 		name  string
 		rates [3]float64    // requests/s before the reduction, until growth, and after it
@@ -220,7 +220,8 @@ func TestTheMarginGrowsWithTheTurns(t *testing.T) {
 func TestAFleetThatWasTooSmallIsKnownForItsLoad(t *testing.T) {
 	judged, end := undone(Turns{}, noon), noon.Add(30*time.Minute)
 	grown := noon.Add(time.Minute)
-	// lessNeed is at the same load when it fills a part of what it filled before.
+	// lessNeed returns the turns after an hour in which the same load fills only a part of what it
+	// filled before.
 	lessNeed := func(part float64) Turns {
 		turns := judged
 		for minute := range 60 {
@@ -278,7 +279,7 @@ func TestTheLatestTurnsCount(t *testing.T) {
 	}
 }
 
-// TestATurnThatIsForgottenHoldsNothingAgain: the load is the same for days.
+// TestATurnThatIsForgottenHoldsNothingAgain: the load stays the same for days.
 func TestATurnThatIsForgottenHoldsNothingAgain(t *testing.T) {
 	turns, at := undone(undone(Turns{}, noon), noon.Add(time.Hour)), noon.Add(90*time.Minute)
 	if turns.Undone != 2 {

@@ -27,7 +27,7 @@ func TestUnplacedRestartsWhereMoreAreWithoutANode(t *testing.T) {
 			var p Past
 			for i, n := range tt.looks {
 				p = p.Observe(ReplicaCounts{Observed: true, Current: 3, Ready: 3 - n, Pending: n, Unschedulable: n}, minute(i))
-				p = p.Observe(ReplicaCounts{}, minute(i)) // a look that sees nothing says nothing
+				p = p.Observe(ReplicaCounts{}, minute(i)) // a look without counts says nothing
 			}
 			if diff := cmp.Diff(tt.want, p.Unplaced); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -58,7 +58,7 @@ func TestWhoMayServe(t *testing.T) {
 	}
 }
 
-// TestAGoneTargetKeepsNothingFromBeingIdle: it has no replica, and that is known.
+// TestAGoneTargetKeepsNothingFromBeingIdle: a deleted target is known to have no replica.
 func TestAGoneTargetKeepsNothingFromBeingIdle(t *testing.T) {
 	s := Snapshot{
 		Variants: []Variant{{Key: VariantKey{Namespace: "ns", Name: "a"}, Missing: "not found"}},

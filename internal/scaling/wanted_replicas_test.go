@@ -9,14 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// asked is one number as it was wanted, for the oracle.
+// asked is one wanted number and its time, for the slow check.
 type asked struct {
 	at       time.Time
 	replicas Replicas
 }
 
-// between returns the most and the least of everything that stood at any time
-// after since, the slow way.
+// between returns the most and the least that was wanted at any time after since, the slow way.
 func between(all []asked, since time.Time) (most, least Replicas) {
 	most, least = all[len(all)-1].replicas, all[len(all)-1].replicas
 	for i, a := range all[:len(all)-1] {

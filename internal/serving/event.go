@@ -6,8 +6,8 @@ import "time"
 type Request struct {
 	ID           uint64 // chosen by the driver, unique among its live requests
 	InputTokens  int    // prompt [tokens], >= 1
-	OutputTokens int    // to put out [tokens], >= 1
-	CachedTokens int    // head of the prompt found in the prefix cache [tokens], [0, InputTokens-1]; not computed but held in blocks of its own
+	OutputTokens int    // to generate [tokens], >= 1
+	CachedTokens int    // head of the prompt found in the prefix cache [tokens], [0, InputTokens-1]; not computed, but it uses own blocks
 }
 
 // Kind says what an Event reports.
@@ -17,13 +17,13 @@ type Kind uint8
 const (
 	None       Kind = iota
 	Admitted        // entered the batch; again after each preemption
-	FirstToken      // put out its first token
-	Token           // put out a token after the first; left out when Options.Milestones
-	Finished        // put out its last token; follows the event of that token
+	FirstToken      // generated its first token
+	Token           // generated a token after the first; left out with Options.Milestones
+	Finished        // generated its last token; follows the event of that token
 	Preempted       // lost its blocks and went back to the head of the queue
 	Refused         // not accepted; Event.Refusal says why
 	Aborted         // cancelled by the driver
-	Step            // a step ended; no ID, Tokens is what it computed; left out when Options.Milestones
+	Step            // a step ended; no ID, Tokens is the number it computed; left out with Options.Milestones
 )
 
 var kindNames = [...]string{"none", "admitted", "first token", "token", "finished", "preempted", "refused", "aborted", "step"}
@@ -36,7 +36,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Refusal says why a request was not accepted. The zero value means that it was.
+// Refusal says why a request was not accepted. The zero value means that it was accepted.
 type Refusal uint8
 
 // The reasons for a refusal.
@@ -62,13 +62,13 @@ func (r Refusal) String() string {
 type Event struct {
 	At      time.Duration // offset from the driver's epoch
 	ID      uint64        // of the request; 0 for Step
-	Tokens  int32         // tokens put out so far; computed for Step; lost for Preempted
+	Tokens  int32         // tokens generated so far; for Step computed, for Preempted lost
 	Kind    Kind
 	Refusal Refusal // for Refused
 }
 
-// Stats is a snapshot of a replica: gauges as of the last call that was given a
-// time, and counts and sums since it was made. Sums are exact in time.Duration.
+// Stats is a snapshot of a replica: gauges as of the last call with a time, and counts and sums
+// since New. Sums are exact in time.Duration.
 type Stats struct {
 	Running, Waiting   int // requests
 	UsedBlocks, Blocks int // KV cache blocks
@@ -78,12 +78,12 @@ type Stats struct {
 	Steps                                 uint64
 
 	PromptTokens     uint64 // of prompts whose prefill ended, cached ones included; once per request
-	CachedTokens     uint64 // of PromptTokens, those found in the prefix cache
-	GenerationTokens uint64 // put out
+	CachedTokens     uint64 // part of PromptTokens found in the prefix cache
+	GenerationTokens uint64 // generated
 
 	PrefixQueries, PrefixHits uint64 // tokens looked up and found at first admission
 
-	FirstTokens    uint64        // requests that put out their first token
+	FirstTokens    uint64        // requests that generated their first token
 	TTFT           time.Duration // sum over FirstTokens, from submission
 	InterTokens    uint64        // tokens after the first
 	ITL            time.Duration // sum over InterTokens of the time since the token before

@@ -2,9 +2,9 @@ package serving
 
 import "time"
 
-// leap does all equal steps until now at once: in each, every running request puts out one
-// token and none its last, and no request joins or leaves. The result is the same as step
-// by step. With events for each token there is no leap.
+// leap does all equal steps until now at once: steps in which every running request generates one
+// token, none its last, and no request joins or leaves. The result is the same as step by step.
+// leap does nothing where each token has an event.
 func (r *Replica) leap() {
 	n := len(r.running)
 	if !r.milestones || n == 0 || n > r.profile.MaxBatchedTokens || r.admits() {
@@ -57,8 +57,8 @@ func (r *Replica) admits() bool {
 	return r.blocksFor(&s, min(s.input+s.generated-s.computed, int32(r.profile.MaxBatchedTokens-n))) <= r.freeBlocks
 }
 
-// blocksAfter returns how many blocks the running requests lack for so many more
-// tokens each; 0 for none.
+// blocksAfter returns the number of blocks that the running requests lack for steps more tokens
+// each.
 func (r *Replica) blocksAfter(steps int32) int32 {
 	need := int32(0)
 	for i := range r.running {

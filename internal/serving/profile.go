@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Limits of a Profile, wide enough for any real engine and narrow enough for
-// sums over a step to stay exact.
+// The limits of a Profile are wide enough for any real engine, and narrow enough for sums over a
+// step to be exact.
 const (
 	maxMillis = 1e6     // ms: a step of a quarter of an hour
 	maxTokens = 1 << 30 // tokens
@@ -36,14 +36,14 @@ type Profile struct {
 	MaxQueue         int     `json:"maxQueue"`                // live requests beyond MaxBatchSize before refusal, [0, 2^30]; 0 = unbounded
 }
 
-// FieldError says which field of a Profile is wrong and what would be right.
+// FieldError reports a field of a Profile that is out of its range.
 type FieldError struct {
 	Field string // JSON name
 	Value string // as given
 	Want  string // accepted range
 }
 
-// Error names the field, its value and the accepted range.
+// Error returns a message with the field, its value and the accepted range.
 func (e *FieldError) Error() string {
 	return fmt.Sprintf("%s is %s, want %s", e.Field, e.Value, e.Want)
 }
@@ -84,8 +84,8 @@ func (p Profile) Validate() error {
 	return nil
 }
 
-// Prefill returns the time of one prompt of so many tokens that is alone and fits into one
-// step, in ms.
+// Prefill returns the time in ms of one prompt of so many tokens that runs alone and fits into one
+// step.
 func (p Profile) Prefill(tokens float64) float64 {
 	return max(p.GammaMS+p.DeltaMS*tokens, p.PrefillFloorMS)
 }
@@ -93,16 +93,16 @@ func (p Profile) Prefill(tokens float64) float64 {
 // Blocks returns the number of KV cache blocks, >= 1 for a valid profile.
 func (p Profile) Blocks() int { return p.KVCacheTokens / p.BlockSize }
 
-// MaxOutput returns the most tokens that a request of inputTokens can put out
-// here: the largest count that neither MaxModelLen nor the KV cache refuses.
-// It is below 1 when the input alone is too long.
+// MaxOutput returns the most tokens that a request of inputTokens can generate here: the largest
+// number that both MaxModelLen and the KV cache allow. It is below 1 when the input alone is too
+// long.
 func (p Profile) MaxOutput(inputTokens int) int {
-	// The last token put out is never computed, so it needs no KV cache.
+	// The last output token is never computed, so it needs no KV cache.
 	return min(p.MaxModelLen, p.Blocks()*p.BlockSize+1) - inputTokens
 }
 
-// ParseProfiles reads a JSON array of profiles, refuses unknown fields and
-// validates each. Errors name the profile and the field. Names are unique.
+// ParseProfiles reads a JSON array of profiles, rejects unknown fields and validates each. Errors
+// name the profile and the field. Names are unique.
 func ParseProfiles(data []byte) ([]Profile, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

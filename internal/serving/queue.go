@@ -2,17 +2,17 @@ package serving
 
 import "time"
 
-// sequence is a request inside the machine: 64 bytes, one line of a CPU's cache.
-// Its counts fit because a Profile bounds them by 2^30.
+// sequence is a request inside the machine: 56 bytes, less than one cache line of a CPU. An int32
+// holds its counts because a Profile limits them to 2^30.
 type sequence struct {
 	id        uint64
 	arrived   time.Duration
-	last      time.Duration // when it put out its last token
+	last      time.Duration // time of its latest token
 	input     int32         // prompt [tokens]
-	output    int32         // to put out [tokens]
+	output    int32         // to generate [tokens]
 	cached    int32         // of input, found in the prefix cache [tokens]
 	computed  int32         // tokens whose keys and values are in the cache
-	generated int32         // tokens put out; kept over a preemption
+	generated int32         // tokens generated; a preemption keeps it
 	blocks    int32         // KV cache blocks held
 	chunk     int32         // tokens computed in the present step
 	decoding  bool

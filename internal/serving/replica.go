@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Options are a driver's choices; the zero value reports everything.
+// Options are the options of a driver; the zero value reports everything.
 type Options struct {
 	Milestones bool // leave out Token and Step events, whose number grows with the tokens
 }
@@ -17,7 +17,7 @@ type Replica struct {
 	milestones bool
 
 	now      time.Duration // the latest time that the driver has given
-	free     time.Duration // when the next step begins, if none is under way and there is work
+	free     time.Duration // begin of the next step, if none is under way and there is work
 	stepping bool
 	stepEnd  time.Duration
 
@@ -47,7 +47,7 @@ func New(profile Profile, o Options) (*Replica, error) {
 // Profile returns the profile of the replica.
 func (r *Replica) Profile() Profile { return r.profile }
 
-// Accepts returns whether Submit would accept req at this moment, and changes nothing.
+// Accepts returns what Submit would return for req now, and changes nothing.
 func (r *Replica) Accepts(req Request) Refusal {
 	p := &r.profile
 	if req.InputTokens < 1 || req.OutputTokens < 1 || req.CachedTokens < 0 || req.CachedTokens >= req.InputTokens {
@@ -65,8 +65,8 @@ func (r *Replica) Accepts(req Request) Refusal {
 	return Accepted
 }
 
-// Submit hands in a request at offset now and returns Accepted or why it was
-// refused. A now before the latest time given is taken as that time.
+// Submit submits a request at offset now and returns Accepted or the reason of its refusal. A now
+// before the latest time so far counts as that time.
 func (r *Replica) Submit(now time.Duration, req Request) Refusal {
 	r.runUntil(now)
 	r.stats.Submitted++
@@ -112,8 +112,8 @@ func (r *Replica) abort(s *sequence) {
 	r.emit(Event{At: r.now, ID: s.id, Kind: Aborted, Tokens: s.generated})
 }
 
-// Next returns the time of the next action: the end of the step under way, the beginning of
-// one that is due, or the present if there are events to take. False means idle.
+// Next returns the time of the next action: the end of the present step, the beginning of the next
+// one, or the present if there are events to take. False means idle.
 func (r *Replica) Next() (at time.Duration, ok bool) {
 	if len(r.events) > 0 {
 		return r.now, true
@@ -138,7 +138,7 @@ func (r *Replica) Advance(now time.Duration, buf []Event) []Event {
 	return buf
 }
 
-// Stats returns a snapshot as of the last call that was given a time.
+// Stats returns a snapshot as of the last call with a time.
 func (r *Replica) Stats() Stats {
 	s := r.stats
 	s.GenerationTokens = s.FirstTokens + s.InterTokens
@@ -153,9 +153,8 @@ func (r *Replica) Load() int { return len(r.running) + r.waiting.len() }
 
 func (r *Replica) busy() bool { return len(r.running) > 0 || r.waiting.len() > 0 }
 
-// runUntil ends every step that is due at or before now, and begins those that
-// are due before now. A step due at now is left for Advance, because more input
-// of that instant may come.
+// runUntil ends every step that is due at or before now, and begins those that are due before now.
+// It leaves a step that begins at now to Advance, because more input of that instant may come.
 func (r *Replica) runUntil(now time.Duration) {
 	r.now = max(r.now, now)
 	for {

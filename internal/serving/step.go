@@ -4,7 +4,7 @@ import "time"
 
 // load is the work of one step; doc.go has the formula for its time.
 type load struct {
-	decoding int32 // requests that compute one token to put out the next
+	decoding int32 // requests that compute one token to generate the next
 	prefill  int32 // tokens of prompt, or recomputed after a preemption
 	begins   bool  // a prompt begins in this step
 }
@@ -24,7 +24,7 @@ func (p *Profile) stepTime(l load) time.Duration {
 	return duration(pass + p.BetaMS*float64(l.decoding))
 }
 
-// beginStep assigns the tokens of the step and sets when it ends.
+// beginStep assigns the tokens of the step and sets its end.
 func (r *Replica) beginStep() {
 	l, budget, preempted := r.scheduleRunning()
 	if !preempted {
@@ -111,8 +111,8 @@ func (r *Replica) blocksFor(s *sequence, chunk int32) int32 {
 	return (short + r.blockSize - 1) / r.blockSize
 }
 
-// preemptYoungest sends the request that was admitted last back to the head of
-// the queue, to be computed again from its cached prefix.
+// preemptYoungest returns the request that was admitted last to the head of the queue. It is
+// computed again from its cached prefix on.
 func (r *Replica) preemptYoungest() {
 	last := len(r.running) - 1
 	s := r.running[last]
@@ -124,7 +124,7 @@ func (r *Replica) preemptYoungest() {
 	r.waiting.pushFront(s)
 }
 
-// endStep books the computed tokens, puts out tokens and removes finished requests.
+// endStep records the computed tokens, generates tokens and removes finished requests.
 func (r *Replica) endStep() {
 	computed, kept := int32(0), 0
 	for i := range r.running {
@@ -148,8 +148,8 @@ func (r *Replica) endStep() {
 	}
 }
 
-// book adds the chunk of s to what is computed and, when nothing is left to
-// compute, puts out one token. It returns whether that was the last.
+// book adds the chunk of s to its computed tokens and, when nothing is left to compute, generates
+// one token. It reports whether that was the last.
 func (r *Replica) book(s *sequence) (last bool) {
 	s.computed += s.chunk
 	s.chunk = 0

@@ -9,22 +9,23 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// CyclePattern is where the handler of Cycle is to be mounted.
+// CyclePattern is the pattern under which to mount the handler of Cycle.
 const CyclePattern = "GET " + DecisionsPath + "/{namespace}/{name}/cycle"
 
-// Cycles knows the last decided case; *cycle.Last does.
+// Cycles returns the last decided case; *cycle.Last implements it.
 type Cycles interface {
 	Decided() (cycle.Decided, bool)
 }
 
-// Cycle returns a handler that hands out the part of the last cycle that the decision for one variant
-// depends on, as a record (docs/reference/record.md), so that the caller can decide it again: the model of
-// the variant, to those who may read the decisions of its namespace. The inventory of accelerators is in
-// it for those who may read those of all namespaces. Where the decision depends on models of other
-// namespaces, since it shares accelerators or profiles with them, all of the cycle is handed out, and to
-// those only. Readers are nil where every caller may read all. It computes nothing but the text.
+// Cycle returns a handler that serves the part of the last cycle on which the decision for one
+// variant depends, as a record (docs/reference/record.md), so that the caller can decide it again.
+// The part is the model of the variant, for callers who may read the decisions of its namespace.
+// The inventory of accelerators is included for callers who may read all namespaces. Where the
+// decision depends on models of other namespaces, because it shares accelerators or profiles with
+// them, the handler serves the whole cycle, and only to those callers. With nil readers every
+// caller may read all. The handler only renders the text.
 func Cycle(last Cycles, readers Readers) http.Handler {
-	turn := make(chan struct{}, 1) // one text is made at a time: it may be of a large fleet
+	turn := make(chan struct{}, 1) // one text at a time: that of a large fleet is large
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key := scaling.VariantKey{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
 		if status, message := mayRead(readers, r, key.Namespace); status != 0 {
@@ -52,11 +53,11 @@ func Cycle(last Cycles, readers Readers) http.Handler {
 		defer func() { <-turn }()
 		text := decided.Part(model).Recorded().Append(nil)
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(text) // the client may have gone
+		_, _ = w.Write(text) // the client may be gone
 	})
 }
 
-// mayRead is MayRead of readers, where every caller may read all without any.
+// mayRead returns MayRead of readers. With nil readers every caller may read all.
 func mayRead(readers Readers, r *http.Request, namespace string) (status int, message string) {
 	if readers == nil {
 		return 0, ""
@@ -64,9 +65,9 @@ func mayRead(readers Readers, r *http.Request, namespace string) (status int, me
 	return readers.MayRead(r, namespace)
 }
 
-// mayReadRecord reports whether the caller may read what a variant was decided from with a setup, and whether
-// all of it: the inventory of accelerators is for those who may read the decisions of all namespaces. Where the
-// caller may read none of it, it answers.
+// mayReadRecord reports whether the caller may read the inputs of the decision for a variant (ok),
+// and whether all of them (all): the inventory of accelerators is for callers who may read the
+// decisions of all namespaces. Where ok is false it has answered.
 func mayReadRecord(w http.ResponseWriter, r *http.Request, readers Readers, setup cycle.Setup, key scaling.VariantKey, model scaling.ModelKey) (all, ok bool) {
 	alone := setup.Alone(model)
 	if alone && !setup.Inventory.Known {

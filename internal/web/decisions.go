@@ -11,36 +11,35 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// DecisionsPath is where the handler is to be mounted, with and without a
-// slash at its end.
+// DecisionsPath is the path at which to mount the handler, with and without a slash at its end.
 const DecisionsPath = "/debug/decisions"
 
-// Memory knows the last decisions; *ledger.Ledger does.
+// Memory returns the last decisions; *ledger.Ledger implements it.
 type Memory interface {
 	Latest() (scaling.Record, bool)
 	Explain(key scaling.VariantKey) (explain.Explanation, bool)
 }
 
-// Surroundings know what stands beside the last decisions, as it is now.
+// Surroundings returns present facts that an explanation adds to the last decisions.
 type Surroundings interface {
-	// Objective returns what requests of a model should meet.
+	// Objective returns the objectives of the requests of a model.
 	Objective(model scaling.ModelKey) explain.Objective
-	// Actuation returns who carries out the decision of a variant.
+	// Actuation returns the scaler that carries out the decision for a variant.
 	Actuation(ctx context.Context, key scaling.VariantKey) explain.Actuation
-	// StartUps returns how long pods of a variant of a model take to start.
+	// StartUps returns the start-up times of the pods of a variant of a model.
 	StartUps(model scaling.ModelKey, variant string) explain.StartUps
 }
 
-// Readers say who may read decisions; *access.Access does.
+// Readers says who may read decisions; *access.Access implements it.
 type Readers interface {
-	// MayRead returns 0 where the caller of r may read the decisions of a namespace, ""
-	// for those of all namespaces, else the status and the message of the answer.
+	// MayRead returns 0 where the caller of r may read the decisions of a namespace ("" is all
+	// namespaces), else the status and the message of the answer.
 	MayRead(r *http.Request, namespace string) (status int, message string)
 }
 
-// Decisions returns a handler that explains the last decisions to those who may read
-// them, to every client where readers is nil. A process that has decided nothing yet,
-// because it has just started or does not lead, answers 503.
+// Decisions returns a handler that explains the last decisions to callers who may read them; nil
+// readers allow every caller. A process without a decision, because it has just started or does not
+// lead, answers 503.
 func Decisions(memory Memory, around Surroundings, readers Readers) http.Handler {
 	allowed := func(w http.ResponseWriter, r *http.Request, namespace string) bool {
 		if status, message := mayRead(readers, r, namespace); status != 0 {
@@ -57,7 +56,7 @@ func Decisions(memory Memory, around Surroundings, readers Readers) http.Handler
 		}
 		return e, ok
 	}
-	turn := make(chan struct{}, 1) // of the explanations of many one is made at a time: they take one processor
+	turn := make(chan struct{}, 1) // in lists one explanation is made at a time: they use one processor
 	explained := func(r *http.Request, key scaling.VariantKey) ([]byte, bool) {
 		turn <- struct{}{}
 		defer func() { <-turn }()
@@ -78,10 +77,10 @@ func Decisions(memory Memory, around Surroundings, readers Readers) http.Handler
 			fail(w, http.StatusServiceUnavailable, "no cycle has run yet in this process")
 			return
 		}
-		// One after the other: those of a model each hold all of it, so that together
-		// they may be large.
+		// One after the other: each explanation holds the whole model, so that all together may be
+		// large.
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, "[") // of a client that has gone the loop learns
+		_, _ = io.WriteString(w, "[") // the loop notices a client that is gone
 		separator := ""
 		for _, v := range record.Fleet.Variants {
 			if namespace != "" && v.Key.Namespace != namespace {
@@ -119,9 +118,9 @@ func Decisions(memory Memory, around Surroundings, readers Readers) http.Handler
 	return mux
 }
 
-// encoded returns an explanation as JSON. One that JSON cannot say, as where a number is
-// infinite, is cut to what it is about, with the cause in the field error, so that the
-// others are served all the same.
+// encoded returns an explanation as JSON. One that JSON cannot hold, for example with an infinite
+// number, is cut to cycle, time, variant and model, with the cause in the field error, so that the
+// others are still served.
 func encoded(e explain.Explanation) json.RawMessage {
 	body, err := json.Marshal(e)
 	if err == nil {

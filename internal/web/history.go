@@ -20,7 +20,7 @@ const (
 	ReplicasPath = "/debug/replicas"
 )
 
-// Histories know what a fleet looked like; *history.History does.
+// Histories returns earlier states of a fleet; *history.History implements it.
 type Histories interface {
 	Fleet(may func(namespace string) bool) history.Fleet
 	Model(key scaling.ModelKey, from, to time.Time, points int) (history.ModelHistory, bool)
@@ -32,16 +32,16 @@ type Histories interface {
 
 var _ Histories = (*history.History)(nil)
 
-// History returns a handler of what a fleet looked like, for clients that may read its decisions, for every
-// client where readers is nil:
+// History returns a handler for earlier states of a fleet, for callers who may read its decisions;
+// nil readers allow every caller:
 //
 //	GET /debug/fleet and /debug/fleet/{namespace}                history.Fleet
 //	GET /debug/history/{namespace}?model=&from=&to=&points=      history.ModelHistory
-//	GET /debug/history/{namespace}/{name}/cycle?cycle=           record.Cycle: what a decision was made from
+//	GET /debug/history/{namespace}/{name}/cycle?cycle=           record.Cycle: the inputs of a decision
 //	GET /debug/replicas/{namespace}?model=&from=&to=             history.Replicas
 //
-// from and to are seconds since 1970; without them the history is meant from its beginning, or to its end. A
-// process that has decided nothing yet, because it has just started or does not lead, answers 503. One answer
+// from and to are seconds since 1970; without them the answer begins or ends with the history. A
+// process without a decision, because it has just started or does not lead, answers 503. One answer
 // is made at a time.
 func History(of Histories, readers Readers) http.Handler {
 	s := histories{of: of, readers: readers, turn: make(chan struct{}, 1)}
@@ -60,7 +60,8 @@ type histories struct {
 	turn    chan struct{}
 }
 
-// allowed reports whether the caller may read a namespace of a process that has decided, and else answers.
+// allowed reports whether the caller may read a namespace and the process has decided. Where it
+// returns false it has answered.
 func (s histories) allowed(w http.ResponseWriter, r *http.Request, namespace string) bool {
 	if status, message := mayRead(s.readers, r, namespace); status != 0 {
 		fail(w, status, message)
@@ -73,7 +74,8 @@ func (s histories) allowed(w http.ResponseWriter, r *http.Request, namespace str
 	return true
 }
 
-// alone answers with what of returns, while no other answer is made, and with what is missing where it returns false.
+// alone answers with the result of of, or with missing where of returns false, while no other
+// answer is made.
 func (s histories) alone(w http.ResponseWriter, of func() (any, bool), missing string) {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
@@ -123,8 +125,8 @@ func unknownModel(key scaling.ModelKey) string {
 	return fmt.Sprintf("the history has no model %.200q in namespace %s", key.ID, key.Namespace)
 }
 
-// asked returns the model and the time that a request is about, and false after answering where it may not be
-// read or is not said.
+// asked returns the model and the times of a request. It returns false after answering where they
+// are missing or wrong, or the caller may not read them.
 func (s histories) asked(w http.ResponseWriter, r *http.Request) (key scaling.ModelKey, from, to time.Time, ok bool) {
 	key = scaling.ModelKey{Namespace: r.PathValue("namespace"), ID: r.FormValue("model")}
 	if !s.allowed(w, r, key.Namespace) {
@@ -143,10 +145,10 @@ func (s histories) asked(w http.ResponseWriter, r *http.Request) (key scaling.Mo
 	return key, from, to, true
 }
 
-// latest is the largest time that is accepted: the end of the year 9999.
+// latest is the largest accepted time: the end of the year 9999.
 const latest = 253402300799
 
-// instant returns a time of a request, the zero time where it says none.
+// instant returns a time parameter of a request, the zero time where it is absent.
 func instant(r *http.Request, name string) (time.Time, error) {
 	text := r.FormValue(name)
 	if text == "" {
@@ -159,7 +161,7 @@ func instant(r *http.Request, name string) (time.Time, error) {
 	return time.UnixMilli(int64(1000 * seconds)), nil
 }
 
-// cycle hands out what an earlier decision for a variant was made from, as Cycle does for the last.
+// cycle serves the inputs of an earlier decision for a variant, as Cycle does for the last one.
 func (s histories) cycle(w http.ResponseWriter, r *http.Request) {
 	key := scaling.VariantKey{Namespace: r.PathValue("namespace"), Name: r.PathValue("name")}
 	if !s.allowed(w, r, key.Namespace) {

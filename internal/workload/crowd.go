@@ -9,8 +9,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// OnOff is a Poisson process that is silent at times: on for On, then off for
-// Off, and so on, beginning with on.
+// OnOff is a Poisson process with silent times: on for On, then off for Off, and so on, beginning
+// with on.
 type OnOff struct {
 	Rate     float64       // while on, requests/s, >= 0
 	On, Off  time.Duration // > 0

@@ -1,8 +1,8 @@
 // Package workload says when requests arrive at a model and how long they are:
 // synthetic profiles and recorded traces, as sequences of [Request].
 //
-// It sends nothing and knows no clock. Arrivals are open loop: they never
-// depend on how fast earlier requests were answered, as with independent users.
+// It sends nothing and has no clock. Arrivals are open loop: as with independent users, they never
+// depend on the answers to earlier requests.
 //
 // # Arrivals
 //
@@ -25,22 +25,20 @@
 // with R(t) = ∫r is one of rate r (Çinlar, Introduction to Stochastic
 // Processes, 1975, §4.7). Thinning would give the same law with more draws.
 //
-// gamma is a stationary renewal process: gaps are Gamma distributed with shape
-// 1/cv² and mean 1/rate, one of the families that ServeGen (arXiv 2505.09999)
-// fits to production clients; cv = 1 is Poisson, above it arrivals cluster. The first gap is drawn
-// from the equilibrium distribution, so that rate × duration requests are
-// expected however large cv is (an ordinary start adds (cv²-1)/2).
+// gamma is a stationary renewal process: gaps are Gamma distributed with shape 1/cv² and mean
+// 1/rate, one of the families that ServeGen (arXiv 2505.09999) fits to production clients; cv = 1
+// is Poisson, above it arrivals cluster. The first gap is drawn from the equilibrium distribution,
+// so that rate × duration requests are expected for any cv (an ordinary start adds (cv²-1)/2).
 //
 // # Lengths
 //
-// [ChatLengths] is lognormal with the mean lengths published for ShareGPT; see
-// there for what is cited and what is ours. [ConstantLengths] has no spread.
+// [ChatLengths] is lognormal with the mean lengths published for ShareGPT; its comment says which
+// numbers are cited and which are ours. [ConstantLengths] has no spread.
 //
 // # Traces
 //
-// [ReadTrace] streams a CSV with the columns arrival_s, input_tokens and
-// output_tokens, [ReadLog] the public logs of Azure, BurstGPT and Mooncake as
-// well, and [ReadRates] makes a profile of a curve of rates. [Stretches] are rates
-// and lengths that were measured one after the other. [Share] splits any of them,
-// or thins it, request by request.
+// [ReadTrace] streams a CSV with the columns arrival_s, input_tokens and output_tokens, [ReadLog]
+// the public logs of Azure, BurstGPT and Mooncake as well, and [ReadRates] makes a profile of a
+// curve of rates. [Stretches] are measured rates and lengths that follow each other. [Share] splits
+// or thins any of them, request by request.
 package workload

@@ -45,9 +45,9 @@ func (s Gamma) check() error {
 	return nil
 }
 
-// arrivals starts in equilibrium: the time to the first arrival is the residual
-// of a gap met at a random instant. Such a gap is length biased, which for
-// Gamma(k) is Gamma(k+1), and the instant is uniform in it.
+// arrivals starts in equilibrium: the time to the first arrival is the rest of a gap at a random
+// instant. Such a gap is length biased, so that Gamma(k) becomes Gamma(k+1), and the instant is
+// uniform in it.
 func (s Gamma) arrivals(rng *rand.Rand, yield func(float64) bool) bool {
 	shape := 1 / (s.CV * s.CV)
 	gap := distuv.Gamma{Alpha: shape, Beta: shape * s.Rate, Src: rng}

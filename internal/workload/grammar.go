@@ -9,10 +9,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// maxProfileText bounds the text of a profile, in bytes.
+// maxProfileText limits the text of a profile, in bytes.
 const maxProfileText = 64 << 10
 
-// SyntaxError says where the text of a profile is wrong.
+// SyntaxError reports an error in the text of a profile.
 type SyntaxError struct {
 	Column  int    // 1-based byte position in the text
 	Problem string // what was found and what was wanted
@@ -74,7 +74,7 @@ type word struct {
 	place int // 0-based
 }
 
-// scannedCall is name(arguments); end is the place of what follows it.
+// scannedCall is name(arguments); end is the place after it.
 type scannedCall struct {
 	name      word
 	arguments []word
@@ -104,7 +104,7 @@ func scanCall(text string, from int) (scannedCall, error) {
 	return call, nil
 }
 
-// scanUntil reads up to a byte in stops or the end; spaces around are dropped.
+// scanUntil reads up to a byte in stops or the end, and drops spaces around the word.
 func scanUntil(text string, from int, stops string) (word, int) {
 	end := len(text)
 	if n := strings.IndexAny(text[from:], stops); n >= 0 {
@@ -119,7 +119,7 @@ func (w word) wrong(format string, arguments ...any) error {
 	return &SyntaxError{Column: w.place + 1, Problem: fmt.Sprintf(format, arguments...)}
 }
 
-// segment reads the arguments by the segment's name.
+// segment returns the segment of that name and those arguments.
 func (c scannedCall) segment() (Segment, error) {
 	r := argumentReader{call: c}
 	var s Segment
@@ -191,7 +191,7 @@ func (r *argumentReader) number(i int) float64 {
 	return r.parse(w, w.text)
 }
 
-// rates reads the first argument, two rates with an arrow.
+// rates reads the first argument, two rates with an arrow between them.
 func (r *argumentReader) rates() (from, to float64) {
 	w, ok := r.word(0)
 	if !ok {

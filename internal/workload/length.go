@@ -10,7 +10,7 @@ import (
 type Length interface {
 	// Draw returns a length in tokens, in [1, MaxTokens].
 	Draw(rng *rand.Rand) int
-	// Mean is the expectation of Draw, in tokens.
+	// Mean returns the expectation of Draw, in tokens.
 	Mean() float64
 }
 
@@ -46,11 +46,10 @@ const (
 	ShareGPTOutputMean = 337.99
 )
 
-// Spread and range of ChatLengths. The paper prints histograms and the two
-// means, no other figure: the spreads are our choice of a heavy tail for
-// prompts and a lighter one for answers, not a fit to data. The ranges follow
-// what vLLM's serving benchmark keeps of ShareGPT (at least 4 tokens; prompts
-// up to 1024, prompt and answer together up to 2048), applied to each length.
+// Spread and range of ChatLengths. The paper has histograms and the two means, no other figure: the
+// spreads are our choice of a heavy tail for prompts and a lighter one for answers, not a fit to
+// data. The ranges are those in which vLLM's serving benchmark keeps requests of ShareGPT (at least
+// 4 tokens; prompts up to 1024, prompt and answer together up to 2048), applied to each length.
 const (
 	chatInputSigma  = 1.1
 	chatOutputSigma = 0.9
@@ -59,11 +58,11 @@ const (
 	chatOutputMax   = 2048
 )
 
-// ChatLengths returns lengths like those of ShareGPT, clamped lognormals, with
-// the given means in tokens, in [1, 100000]. With ShareGPTInputMean and
-// ShareGPTOutputMean they have the published means; with others the range is
-// scaled in proportion and the spread (the ratio of percentiles) stays.
-// Input and output are drawn independently, which the real ones are not quite.
+// ChatLengths returns lengths like those of ShareGPT, clamped lognormals, with the given means in
+// tokens, in [1, 100000]. With ShareGPTInputMean and ShareGPTOutputMean they have the published
+// means; with others the range scales in proportion, and the spread (the ratio of percentiles)
+// stays the same. Input and output are drawn independently; real ones depend on each other a
+// little.
 func ChatLengths(inputMean, outputMean float64) (Lengths, error) {
 	input, err := scaledChat(inputMean, ShareGPTInputMean, chatInputSigma, chatInputMax)
 	if err != nil {
@@ -107,8 +106,8 @@ func newLognormal(mean, sigma float64, low, high int) (Lognormal, error) {
 		return Lognormal{}, fmt.Errorf("sigma %s is not in (0, 3]", number(sigma))
 	}
 	l := Lognormal{mean: mean, sigma: sigma, low: low, high: high}
-	// The clamped mean rises with mu from low to high: bisect. 40 sigmas beyond
-	// the range the lognormal lies wholly outside it.
+	// The clamped mean rises with mu from low to high, so bisect. With mu 40 sigmas beyond the
+	// range, all lengths lie outside it.
 	from, to := math.Log(float64(low))-40*sigma, math.Log(float64(high))+40*sigma
 	for range 100 {
 		l.mu = (from + to) / 2
@@ -131,14 +130,14 @@ func (l Lognormal) Draw(rng *rand.Rand) int {
 // token, and by far less when the range spans many tokens.
 func (l Lognormal) Mean() float64 { return l.mean }
 
-// Quantile is the length in tokens below which a fraction q in (0, 1) lies.
+// Quantile returns the length in tokens below which a fraction q in (0, 1) lies.
 func (l Lognormal) Quantile(q float64) float64 {
 	x := math.Exp(l.mu + l.sigma*math.Sqrt2*math.Erfinv(2*q-1))
 	return min(max(x, float64(l.low)), float64(l.high))
 }
 
-// clampedMean is E[min(max(X, a), b)] of a lognormal X:
-// a·Φ(α) + b·(1-Φ(β)) + exp(μ+σ²/2)·(Φ(β-σ) - Φ(α-σ)), α = (ln a - μ)/σ, β likewise.
+// clampedMean returns E[min(max(X, a), b)] of a lognormal X: a·Φ(α) + b·(1-Φ(β)) +
+// exp(μ+σ²/2)·(Φ(β-σ) - Φ(α-σ)), α = (ln a - μ)/σ, β likewise.
 func (l Lognormal) clampedMean() float64 {
 	a, b := float64(l.low), float64(l.high)
 	alpha, beta := (math.Log(a)-l.mu)/l.sigma, (math.Log(b)-l.mu)/l.sigma
@@ -149,5 +148,5 @@ func (l Lognormal) clampedMean() float64 {
 	return a*phi(alpha) + b*phi(-beta) + middle
 }
 
-// phi is the standard normal distribution function.
+// phi returns the standard normal distribution function at x.
 func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }

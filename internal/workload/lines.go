@@ -10,11 +10,11 @@ import (
 	"math"
 )
 
-// longestLine bounds a line of JSON, in bytes. A prompt of ten million tokens
-// has 20,000 blocks of 512, whose ids fill a fifth of it.
+// longestLine limits a line of JSON, in bytes. The ids of the 20,000 blocks of 512 tokens in a
+// prompt of ten million tokens take a fifth of it.
 const longestLine = 1 << 20
 
-// lines is a log with an object of JSON on each line.
+// lines reads a log with one JSON object on each line.
 type lines struct {
 	scanner *bufio.Scanner
 	options LogOptions
@@ -27,7 +27,7 @@ func openLines(source io.Reader, o LogOptions) *lines {
 	return l
 }
 
-// mooncakeLine holds the fields that are read of a line, without hash_ids.
+// mooncakeLine holds the used fields of a line, without hash_ids.
 type mooncakeLine struct {
 	Timestamp    *float64 `json:"timestamp"` // ms
 	InputLength  *float64 `json:"input_length"`
@@ -80,7 +80,7 @@ func (l *lines) read(text []byte) (entry, error) {
 	return e, nil
 }
 
-// shown returns a number, or that there is none.
+// shown returns a number as text, or "missing".
 func shown(v *float64) string {
 	if v == nil {
 		return "missing"

@@ -14,27 +14,26 @@ import (
 // Format is a public format of request logs.
 type Format string
 
-// The formats. Unrecognized, the zero value, has ReadLog tell from the first
-// line.
+// The formats. With Unrecognized, the zero value, ReadLog recognizes the format by the first line.
 const (
 	Unrecognized Format = ""
-	// Plain is that of ReadTrace: arrival_s, input_tokens, output_tokens.
+	// Plain is the format of ReadTrace: arrival_s, input_tokens, output_tokens.
 	Plain Format = "plain"
-	// Azure is the Azure LLM inference traces of 2023 and 2024 (Azure
-	// PublicDataset): TIMESTAMP, ContextTokens, GeneratedTokens.
+	// Azure is the format of the Azure LLM inference traces of 2023 and 2024 (Azure PublicDataset):
+	// TIMESTAMP, ContextTokens, GeneratedTokens.
 	Azure Format = "azure"
-	// BurstGPT is that of BurstGPT (HPMLL): Timestamp [s], Model, Request tokens,
-	// Response tokens, Total tokens, Log Type.
+	// BurstGPT is the format of BurstGPT (HPMLL): Timestamp [s], Model, Request tokens, Response
+	// tokens, Total tokens, Log Type.
 	BurstGPT Format = "burstgpt"
-	// Mooncake is lines of JSON (kvcache-ai/Mooncake): timestamp [ms],
-	// input_length, output_length, hash_ids.
+	// Mooncake is the format of Mooncake (kvcache-ai), lines of JSON: timestamp [ms], input_length,
+	// output_length, hash_ids.
 	Mooncake Format = "mooncake"
 )
 
-// LogOptions say how a log is read. The zero value recognizes the format and
-// reads all of it as it is.
+// LogOptions are the options of ReadLog. The zero value recognizes the format and reads all
+// requests unchanged.
 type LogOptions struct {
-	File      string  // in errors; "" means that of standard input
+	File      string  // name in errors; "" means standard input
 	Format    Format  // of the log
 	TimeScale float64 // divides arrival times: 2 replays twice as fast; 0 means 1
 	// Model keeps the requests of one model of a BurstGPT log. "" keeps all.
@@ -44,7 +43,7 @@ type LogOptions struct {
 	Skipped func(line int)
 }
 
-// LogError says where a log is wrong.
+// LogError reports an error in a log.
 type LogError struct {
 	File  string
 	Line  int    // 1-based
@@ -59,7 +58,7 @@ func (e *LogError) Error() string {
 	if e.Field != "" {
 		field = e.Field + " is "
 	}
-	const longest = 80 // bytes of a line that may be no text
+	const longest = 80 // bytes
 	found := e.Found
 	if len(found) > longest {
 		found = found[:longest] + "…"
@@ -72,16 +71,15 @@ type entry struct {
 	line          int
 	at            float64 // seconds, from any origin
 	input, output int
-	other         bool // of a model that was not asked for
+	other         bool // of another model than LogOptions.Model
 }
 
-// log is a log after its header. next returns io.EOF after the last entry.
+// log reads a log after its header. next returns io.EOF after the last entry.
 type log interface{ next() (entry, error) }
 
-// ReadLog streams the requests of a log in one of the public formats, the first
-// at the time 0. Plain logs keep their own start. The sequence ends with the
-// first error: a *LogError, a *TraceError wrapped with the file, or what r
-// returned.
+// ReadLog streams the requests of a log in one of the public formats, the first at time 0. Plain
+// logs keep their own start. The sequence ends with the first error: a *LogError, a *TraceError
+// wrapped with the file, or an error of r.
 func ReadLog(r io.Reader, o LogOptions) iter.Seq2[Request, error] {
 	if o.File == "" {
 		o.File = "standard input"
@@ -117,8 +115,7 @@ func ReadLog(r io.Reader, o LogOptions) iter.Seq2[Request, error] {
 	}
 }
 
-// recognize returns the format of a log by its first line, which it leaves
-// unread, or the one that was asked for.
+// recognize returns o.Format, or the format of a log by its first line, which it leaves unread.
 func recognize(source *bufio.Reader, o LogOptions) (Format, error) {
 	switch o.Format {
 	case Plain, Azure, BurstGPT, Mooncake:
@@ -153,7 +150,7 @@ func recognize(source *bufio.Reader, o LogOptions) (Format, error) {
 	}
 }
 
-// openLog reads the header.
+// openLog reads the header and returns the rest of the log.
 func openLog(source io.Reader, format Format, o LogOptions) (log, error) {
 	switch format {
 	case Azure:
@@ -176,7 +173,7 @@ func readPlain(source io.Reader, o LogOptions, yield func(Request, error) bool) 
 	}
 }
 
-// readEntries yields the entries of l as requests, until one is wrong.
+// readEntries yields the entries of l as requests, up to the first error.
 func readEntries(l log, o LogOptions, yield func(Request, error) bool) error {
 	start, last := math.NaN(), math.Inf(-1)
 	for {

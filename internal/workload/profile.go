@@ -40,8 +40,7 @@ func NewProfile(segments ...Segment) (Profile, error) {
 // Segments returns a copy of the profile's segments, in order.
 func (p Profile) Segments() []Segment { return slices.Clone(p.segments) }
 
-// String is the profile in the grammar of ParseProfile, which reads it back as
-// an equal profile.
+// String returns the profile in the grammar of ParseProfile, which parses it to an equal profile.
 func (p Profile) String() string {
 	words := make([]string, len(p.segments))
 	for i, s := range p.segments {
@@ -50,7 +49,7 @@ func (p Profile) String() string {
 	return strings.Join(words, ",")
 }
 
-// Duration is the sum of the segments' durations.
+// Duration returns the sum of the segments' durations.
 func (p Profile) Duration() time.Duration {
 	var total time.Duration
 	for _, s := range p.segments {
@@ -59,7 +58,7 @@ func (p Profile) Duration() time.Duration {
 	return total
 }
 
-// RateAt is the mean arrival rate at t, in requests/s; 0 outside [0, Duration).
+// RateAt returns the mean arrival rate at t, in requests/s; 0 outside [0, Duration).
 func (p Profile) RateAt(t time.Duration) float64 {
 	if t < 0 {
 		return 0
@@ -73,7 +72,7 @@ func (p Profile) RateAt(t time.Duration) float64 {
 	return 0
 }
 
-// ArrivalsBy is the expected number of arrivals in [0, t].
+// ArrivalsBy returns the expected number of arrivals in [0, t].
 func (p Profile) ArrivalsBy(t time.Duration) float64 {
 	var sum float64
 	for _, s := range p.segments {

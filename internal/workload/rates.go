@@ -14,11 +14,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// RateOptions say how a curve of rates is read. The zero value reads all of it
-// as it is.
+// RateOptions are the options of ReadRates. The zero value reads the whole curve unchanged.
 type RateOptions struct {
-	File string        // in errors; "" means that of standard input
-	Peak float64       // requests/s to which the highest rate is scaled; 0 leaves the rates alone
+	File string        // name in errors; "" means standard input
+	Peak float64       // requests/s to which the highest rate is scaled; 0 leaves the rates unchanged
 	Take time.Duration // from the start; 0 takes all
 }
 
@@ -58,7 +57,7 @@ func ReadRates(r io.Reader, o RateOptions) (Profile, error) {
 	return p, nil
 }
 
-// rateWindows are the rates of equally long windows.
+// rateWindows holds the rates of windows of one length.
 type rateWindows struct {
 	length time.Duration
 	rates  []float64 // requests/s
@@ -102,7 +101,7 @@ func readWindows(r io.Reader, o RateOptions) (rateWindows, error) {
 	return w, nil
 }
 
-// rateColumns finds the columns in the header.
+// rateColumns returns the indices of the columns in the header.
 func rateColumns(rows *csv.Reader, file string) (at, rate int, err error) {
 	header, err := rows.Read()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -115,7 +114,7 @@ func rateColumns(rows *csv.Reader, file string) (at, rate int, err error) {
 	return at, rate, nil
 }
 
-// readWindow returns when a window begins and its rate [requests/s].
+// readWindow returns the start of a window and its rate [requests/s].
 func readWindow(at, rate, file string, line int) (time.Duration, float64, error) {
 	start, err := plainSeconds(at)
 	if err != nil || start > maxArrival {

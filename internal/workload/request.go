@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// MaxTokens is the largest length of a prompt or an answer, in tokens. No
-// model's context is near it; it keeps a mistyped number from filling memory.
+// MaxTokens is the largest length of a prompt or an answer, in tokens. It is far above the context
+// of any model, and keeps a mistyped number from filling memory.
 const MaxTokens = 10_000_000
 
 // Request is one arrival.
@@ -17,10 +17,9 @@ type Request struct {
 	OutputTokens int           // tokens of the answer, in [1, MaxTokens]
 }
 
-// Generate returns the requests of one run of the profile p with lengths l, in
-// order of arrival. The sequence is a function of p, l and the state of rng;
-// lengths have a random stream of their own, so that another l leaves the
-// arrivals as they are. The sequence can be consumed once: it draws from rng.
+// Generate returns the requests of one run of the profile p with lengths l, in order of arrival.
+// The sequence is a function of p, l and the state of rng; lengths have their own random stream, so
+// that arrivals do not depend on l. The sequence can be consumed once: it draws from rng.
 func Generate(p Profile, l Lengths, rng *rand.Rand) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		lengths := rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
@@ -33,7 +32,7 @@ func Generate(p Profile, l Lengths, rng *rand.Rand) iter.Seq[Request] {
 	}
 }
 
-// WithoutError gives requests the shape of a trace, whose reading can fail.
+// WithoutError returns requests as a sequence with errors, which are nil, like that of a trace.
 func WithoutError(requests iter.Seq[Request]) iter.Seq2[Request, error] {
 	return func(yield func(Request, error) bool) {
 		for r := range requests {

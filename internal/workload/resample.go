@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// Resample draws another run of a recorded workload: a local block bootstrap (Paparoditis
-// and Politis, Journal of Time Series Analysis 23, 2002). Time is cut into cells of length
-// Cell. Each cell of the result is a stretch of the record that begins at a random instant
-// within Reach of the cell, with all that arrived in it.
+// Resample draws another run of a recorded workload: a local block bootstrap (Paparoditis and
+// Politis, Journal of Time Series Analysis 23, 2002). Time is cut into cells of length Cell. Each
+// cell of the result is a stretch of the record that begins at a random instant within Reach of the
+// cell, with all its arrivals.
 //
-// So the result keeps the record's bursts shorter than a cell, its lengths of a prompt and
-// its answer, and its rate over some times Reach. When requests arrive, which of them
-// arrive, and how many in a minute, is drawn anew. The zero value has no cells; see
-// DefaultResample.
+// So the result keeps the record's bursts shorter than a cell, the pairs of input and output
+// length, and the rate over several Reach. The times of arrival, the choice of requests and their
+// number in a minute are random. The zero value has no cells; see DefaultResample.
 type Resample struct {
 	Cell  time.Duration // > 0
 	Reach time.Duration // >= 0
@@ -24,9 +23,9 @@ type Resample struct {
 // two minutes, and bursts of seconds.
 func DefaultResample() Resample { return Resample{Cell: 10 * time.Second, Reach: time.Minute} }
 
-// Of returns one draw from a record, in order of arrival. It reads the record once and
-// keeps only the requests within Reach and one cell of the present. It draws from rng and
-// can be consumed once. An error of the record ends it.
+// Of returns one draw from a record, in order of arrival. It reads the record once and keeps only
+// the requests near the present, within about Reach and two cells. It draws from rng and can be
+// consumed once. An error of the record ends it.
 func (s Resample) Of(record iter.Seq2[Request, error], rng *rand.Rand) iter.Seq2[Request, error] {
 	return func(yield func(Request, error) bool) {
 		d := resampling{Resample: s, rng: rng, yield: yield}
@@ -35,7 +34,7 @@ func (s Resample) Of(record iter.Seq2[Request, error], rng *rand.Rand) iter.Seq2
 				yield(Request{}, err)
 				return
 			}
-			// A cell is drawn when the record is known as far as it may reach.
+			// A cell is drawn when the record is known as far as the cell may reach.
 			for d.at+2*s.Cell+s.Reach <= r.At {
 				if !d.cell(never) {
 					return
@@ -52,7 +51,7 @@ func (s Resample) Of(record iter.Seq2[Request, error], rng *rand.Rand) iter.Seq2
 	}
 }
 
-// never is after every arrival.
+// never is a time after every arrival.
 const never = time.Duration(1<<63 - 1)
 
 // resampling is the state of one draw.
@@ -60,14 +59,13 @@ type resampling struct {
 	Resample
 	rng   *rand.Rand
 	yield func(Request, error) bool
-	known []Request // of the record, from the earliest that a cell may still reach
+	known []Request // requests of the record, from the earliest that a cell may still reach
 	at    time.Duration
 	last  time.Duration // arrival of the record
 }
 
-// cell draws the next cell. Near the ends of the record, of which end is the last arrival,
-// its reach is shorter, to both sides alike. It returns false when the consumer has
-// stopped.
+// cell draws the next cell. end is the last arrival of the record. Near both ends of the record the
+// reach is shorter, equally to both sides. It returns false when the consumer has stopped.
 func (d *resampling) cell(end time.Duration) bool {
 	length := min(d.Cell, end-d.at+1)
 	reach := max(0, min(d.Reach, d.at, end-d.at-length+1))

@@ -10,8 +10,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
-// Bounds of what a segment accepts. They are far outside any serving fleet and
-// keep arithmetic in seconds exact to well below a microsecond.
+// The limits of a segment. They are far beyond any serving fleet and keep arithmetic in seconds
+// exact to well below a microsecond.
 const (
 	maxRate     = 1e6                // requests/s
 	maxDuration = 10_000 * time.Hour // of a whole profile, 416 days
@@ -23,13 +23,13 @@ const (
 // Gamma.
 // Times are seconds since the segment's start, in [0, its duration].
 type Segment interface {
-	// String is the segment in the grammar of ParseProfile.
+	// String returns the segment in the grammar of ParseProfile.
 	String() string
-	// Length is the segment's duration, > 0.
+	// Length returns the segment's duration, > 0.
 	Length() time.Duration
-	// RateAt is the mean arrival rate at t, in requests/s.
+	// RateAt returns the mean arrival rate at t, in requests/s.
 	RateAt(t float64) float64
-	// ArrivalsBy is the expected number of arrivals in [0, t].
+	// ArrivalsBy returns the expected number of arrivals in [0, t].
 	ArrivalsBy(t float64) float64
 
 	check() error
@@ -101,7 +101,7 @@ func (s Ramp) arrivals(rng *rand.Rand, yield func(float64) bool) bool {
 	return poisson(s, invert, rng, yield)
 }
 
-// Step is a Poisson process whose rate changes once, at once.
+// Step is a Poisson process whose rate jumps once.
 type Step struct {
 	From, To float64       // requests/s, >= 0
 	At       time.Duration // of the change, in [0, Duration]
@@ -192,8 +192,8 @@ func (s Sine) arrivals(rng *rand.Rand, yield func(float64) bool) bool {
 	return poisson(s, func(n float64) float64 { return bisect(s, n) }, rng, yield)
 }
 
-// bisect returns the time by which n arrivals are expected of s: 60 halvings of
-// at most 416 days end below a nanosecond.
+// bisect returns the time at which n arrivals of s are expected. 60 halvings of at most 416 days
+// end below a nanosecond.
 func bisect(s Segment, n float64) float64 {
 	low, high := 0.0, s.Length().Seconds()
 	for range 60 {
@@ -207,8 +207,8 @@ func bisect(s Segment, n float64) float64 {
 	return high
 }
 
-// poisson yields invert(S) for every S of a Poisson process of rate 1 that is
-// below the number of arrivals that s expects.
+// poisson yields invert(S) for every S of a Poisson process of rate 1 below the expected number of
+// arrivals of s.
 func poisson(s Segment, invert func(n float64) float64, rng *rand.Rand, yield func(float64) bool) bool {
 	expected := s.ArrivalsBy(s.Length().Seconds())
 	for n := rng.ExpFloat64(); n < expected; n += rng.ExpFloat64() {

@@ -6,22 +6,22 @@ import (
 	"math"
 )
 
-// Share is one part of a workload that is split at random, request by request:
-// among models, or to thin it.
+// Share is one part of a workload that is split at random, request by request, among models or to
+// thin it.
 type Share struct {
 	Parts []float64 // relative sizes, each finite and >= 0, not all 0
-	Of    int       // which of them, an index into Parts
-	Seed  uint64    // the shares of one seed are disjoint and together are the whole
+	Of    int       // index of this share in Parts
+	Seed  uint64    // the shares of one seed are disjoint and make up the whole
 }
 
-// Thin returns the share that keeps the given ratio of the requests, in [0, 1].
+// Thin returns a share that keeps the given ratio of the requests, in [0, 1].
 func Thin(ratio float64, seed uint64) Share {
 	return Share{Parts: []float64{ratio, 1 - ratio}, Seed: seed}
 }
 
-// Take returns the requests of the share. Each pass over a workload takes one
-// share, so the source is read again for the next one; nothing is kept. A part
-// of a Poisson process is a Poisson process.
+// Take returns the requests of the share. One pass over a workload takes one share, so the source
+// is read again for the next one; nothing is stored. A share of a Poisson process is a Poisson
+// process.
 func (s Share) Take(requests iter.Seq2[Request, error]) iter.Seq2[Request, error] {
 	return func(yield func(Request, error) bool) {
 		from, to, err := s.bounds()
@@ -61,9 +61,8 @@ func (s Share) bounds() (from, to float64, err error) {
 	return before / sum, (before + s.Parts[s.Of]) / sum, nil
 }
 
-// uniform returns a number in [0, 1) for the nth request of a seed: SplitMix64
-// (Steele, Lea and Flood, OOPSLA 2014), so that a request's share does not
-// depend on which others are taken.
+// uniform returns a number in [0, 1) for the nth request of a seed: SplitMix64 (Steele, Lea and
+// Flood, OOPSLA 2014), so that a request's share does not depend on the other requests.
 func uniform(seed, n uint64) float64 {
 	const golden = 0x9e3779b97f4a7c15
 	z := seed*0xd1342543de82ef95 + (n+1)*golden

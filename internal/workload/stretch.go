@@ -16,14 +16,14 @@ type Stretch struct {
 	Lengths  Lengths       // unused where Rate is 0
 }
 
-// Stretches is a workload that was measured: stretches that follow each other.
+// Stretches is a measured workload: stretches that follow each other.
 type Stretches struct {
 	profile Profile
 	lengths []Lengths // of each segment of the profile
 }
 
-// NewStretches returns the workload of one stretch or more. An error names the
-// first that is out of range.
+// NewStretches returns the workload of one stretch or more. The error names the first stretch that
+// is out of range.
 func NewStretches(all []Stretch) (Stretches, error) {
 	segments := make([]Segment, len(all))
 	lengths := make([]Lengths, len(all))
@@ -40,12 +40,12 @@ func NewStretches(all []Stretch) (Stretches, error) {
 	return Stretches{p, lengths}, err
 }
 
-// Duration is the sum of the stretches' durations.
+// Duration returns the sum of the stretches' durations.
 func (s Stretches) Duration() time.Duration { return s.profile.Duration() }
 
-// Generate returns the requests of one run, in order of arrival: Poisson within
-// each stretch. The sequence is a function of s and the state of rng and can be
-// consumed once; lengths have a random stream of their own.
+// Generate returns the requests of one run, in order of arrival: Poisson within each stretch. The
+// sequence is a function of s and the state of rng and can be consumed once; lengths have their own
+// random stream.
 func (s Stretches) Generate(rng *rand.Rand) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		draws := rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))

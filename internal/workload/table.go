@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// tableColumns are the columns of a format that is a CSV.
+// tableColumns are the columns of a CSV format.
 type tableColumns struct {
 	at, input, output string
 	model             string // "" where there is none
 	seconds           func(text string) (float64, error)
-	times             string // what seconds reads, for errors
+	times             string // the accepted text of seconds, for errors
 }
 
 func azureColumns() tableColumns {
@@ -34,8 +34,8 @@ func burstGPTColumns() tableColumns {
 	}
 }
 
-// calendarSeconds reads the times of the Azure traces: of 2023 without a time
-// zone and with seven decimals, of 2024 with both.
+// calendarSeconds reads the times of the Azure traces, with decimals: those of 2023 without a time
+// zone, those of 2024 with one.
 func calendarSeconds(text string) (float64, error) {
 	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00", time.RFC3339} {
 		if t, err := time.Parse(layout, text); err == nil {
@@ -53,7 +53,7 @@ func plainSeconds(text string) (float64, error) {
 	return v, nil
 }
 
-// table is a CSV after its header.
+// table reads a CSV log after its header.
 type table struct {
 	rows                     *csv.Reader
 	options                  LogOptions

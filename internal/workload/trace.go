@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// maxArrival bounds arrival times in a trace, in seconds: 31 years, a tenth of
-// what a time.Duration holds.
+// maxArrival limits arrival times in a trace, in seconds: 31 years, a tenth of the range of
+// time.Duration.
 const maxArrival = 1e9
 
-// TraceOptions change how a trace is read. The zero value reads it as it is.
+// TraceOptions are the options of ReadTrace. The zero value reads a trace unchanged.
 type TraceOptions struct {
 	// TimeScale divides arrival times: 2 replays twice as fast. 0 means 1.
 	TimeScale float64
 }
 
-// TraceError says where a trace is wrong.
+// TraceError reports an error in a trace.
 type TraceError struct {
 	Line    int    // 1-based line of the file
 	Problem string // what is wrong with it
@@ -36,9 +36,9 @@ func (e *TraceError) Error() string { return fmt.Sprintf("trace, line %d: %s", e
 // arrival_s (seconds since the start, >= 0, not decreasing), input_tokens and
 // output_tokens (whole numbers >= 1), in any order; further columns are ignored.
 //
-// The sequence ends with the first error: a *TraceError, or what r returned.
-// The last line needs no line break (RFC 4180), so a file cut inside its last
-// number reads as a smaller number; a file cut anywhere else is an error.
+// The sequence ends with the first error: a *TraceError, or an error of r. The last line needs no
+// line break (RFC 4180), so a file cut inside its last number reads as a smaller number; a file cut
+// anywhere else is an error.
 func ReadTrace(r io.Reader, options TraceOptions) iter.Seq2[Request, error] {
 	return func(yield func(Request, error) bool) {
 		scale := options.TimeScale
@@ -76,7 +76,7 @@ type trace struct {
 func openTrace(r io.Reader) (*trace, error) {
 	source := &lastByte{reader: r}
 	t := &trace{source: source, rows: csv.NewReader(source)}
-	t.rows.FieldsPerRecord = -1 // next says what is wrong in our words
+	t.rows.FieldsPerRecord = -1 // next reports the error in our words
 	t.rows.ReuseRecord = true
 	header, err := t.read()
 	if errors.Is(err, io.EOF) {
@@ -152,8 +152,8 @@ func (t *trace) tokens(column, text string) (int, error) {
 	return n, nil
 }
 
-// wrong is the error for a line; it says so when the line is the last and was
-// cut off before its line break.
+// wrong returns the error for a line. It adds a note where the line is the last and lacks its line
+// break.
 func (t *trace) wrong(line int, problem string) error {
 	if t.source.cutAt(t.rows.InputOffset()) {
 		problem += " (the file ends within this line: it is truncated)"
@@ -161,7 +161,7 @@ func (t *trace) wrong(line int, problem string) error {
 	return &TraceError{Line: line, Problem: problem}
 }
 
-// lastByte remembers how what it reads ends.
+// lastByte is a reader that remembers how its input ends.
 type lastByte struct {
 	reader io.Reader
 	size   int64 // bytes read so far

@@ -6,16 +6,15 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// backlog is the wait of a request that meets a full batch and j = 0 .. places-1
-// waiting requests with a chance proportional to x^j. It waits for j+1 departures.
-// Time is counted in mean times between departures, m. With the Erlang distribution of
-// that many, and G_n(m) the chance of fewer than n departures, the chance to wait
-// longer is
+// backlog is the distribution of the wait of a request that meets a full batch and j = 0 ..
+// places-1 waiting requests, with a probability proportional to x^j. The request waits for j+1
+// departures. A time m is in mean times between departures. With the Erlang distribution, and
+// G_n(m) the probability of fewer than n departures in m, the probability to wait longer than m is
 //
 //	sum x^j G_(j+1)(m) / sum x^j
 //	  = (e^(-m(1-x)) G_places(m x) - x^places G_places(m)) / (1 - x^places)
 //
-// in a time that hardly depends on the number of places.
+// at a cost that hardly depends on the number of places.
 type backlog struct {
 	x, short float64 // the ratio, below 1, and 1 - x
 	places   int     // at least 1
@@ -23,7 +22,7 @@ type backlog struct {
 	open     float64 // sum of x^j
 }
 
-// newBacklog is that of s at an arrival rate below s.full().
+// newBacklog returns the backlog of s at an arrival rate below s.full().
 func newBacklog(arrival float64, s states) backlog {
 	service := s.full()
 	g := newGeometric(arrival, service, s.queue)
@@ -36,18 +35,18 @@ func newBacklog(arrival float64, s states) backlog {
 	}
 }
 
-// fewPlaces is the greatest number of places for which the sum is taken term by term.
-// Beyond, 1 - x^places is at least 0.06 for the rates of a QueueAnalyzer, and the
-// difference of the closed form keeps all but two digits.
+// fewPlaces is the largest number of places for which the sum is taken term by term. Above it, 1 -
+// x^places is at least 0.06 for the rates of a QueueAnalyzer, and the difference in the closed form
+// loses at most two digits.
 const fewPlaces = 64
 
-// beyond is the chance to wait longer than m, which is at least 0.
+// beyond returns the probability to wait longer than m, which is at least 0.
 func (b backlog) beyond(m float64) float64 {
 	if b.places == 0 || m == 0 {
 		return 1
 	}
 	if b.places <= fewPlaces {
-		chance, fewer := math.Exp(-m), 0.0 // of i departures, of at most i
+		chance, fewer := math.Exp(-m), 0.0 // probabilities of i departures, of at most i
 		power, sum := 1.0, 0.0
 		for i := range b.places {
 			fewer += chance
@@ -62,9 +61,9 @@ func (b backlog) beyond(m float64) float64 {
 	return max(0, gone-b.full*upperGamma(n, m)) / (b.open * b.short)
 }
 
-// quantile is the wait m that the share exceeding, below 1, of the requests exceeds.
+// quantile returns the wait m that a share exceeding, below 1, of the requests exceeds.
 func (b backlog) quantile(exceeding float64) float64 {
-	// Without an end of the queue the wait is exponential, and longer.
+	// In an unbounded queue the wait is exponential, and longer.
 	high := -math.Log(exceeding*b.open*b.short) / b.short
 	if b.places == 1 {
 		return -math.Log(exceeding)
@@ -73,12 +72,12 @@ func (b backlog) quantile(exceeding float64) float64 {
 	return r.high
 }
 
-// upperGamma is the regularized upper incomplete gamma function Q(n, m): for a whole n
-// the chance that a Poisson number of mean m is below n.
+// upperGamma returns the regularized upper incomplete gamma function Q(n, m): for a whole n the
+// probability that a Poisson variable of mean m is below n.
 func upperGamma(n, m float64) float64 { return mathext.GammaIncRegComp(n, m) }
 
-// relative compares two values of at least 0: -1 to 1, 0 if they are equal, rising
-// with got. Searches use it because it is flat nowhere and finite everywhere.
+// relative compares two values of at least 0. It returns -1 to 1, 0 if they are equal, and rises
+// with got. Searches use it because it is finite and nowhere flat.
 func relative(got, want float64) float64 {
 	if got == want {
 		return 0

@@ -9,18 +9,18 @@
 //
 //	p_n = p_(n-1) rate / r_min(n, MaxBatch),   n = 1 .. MaxBatch + MaxQueue
 //
-// Analyze gives the means, PercentileTTFT, ShareWithinTTFT and PercentileITL the
-// distribution, and Size the greatest rate that keeps targets for them. Published is
-// the same replica as the published versions see it, for comparisons with old numbers.
+// Analyze returns the means, PercentileTTFT, ShareWithinTTFT and PercentileITL the distribution,
+// and Size the greatest rate that meets targets. Published analyzes the same replica as the
+// published versions do, for comparisons with old numbers.
 //
-// Beside it stand the models that it is made of or that bound it: MM1KModel,
-// MM1StateDependent, MG1Model and MG1KModel. Their times and rates have whatever unit
-// their caller uses; those of QueueAnalyzer are ms and requests/s.
+// The package also has the models of which it is made or that bound it: MM1KModel,
+// MM1StateDependent, MG1Model and MG1KModel. The caller chooses their units of time and rate; those
+// of QueueAnalyzer are ms and requests/s.
 //
-// All types are values that are safe for concurrent use. Values out of range yield an
-// *InputError that names the field, targets that no rate meets a *TargetError with
-// the best achievable value; there is no answer beside an error.
+// All types are values that are safe for concurrent use. A value out of range yields an *InputError
+// that names the field. A target that no rate meets yields a *TargetError with the best achievable
+// value. Results beside an error are zero.
 //
-// The package knows no replicas in the plural, no costs and no measurements: how many
-// replicas a load needs is decided on top of it.
+// The package models a single replica, without costs and measurements: its callers decide how many
+// replicas a load needs.
 package analyzer

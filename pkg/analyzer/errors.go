@@ -5,33 +5,32 @@ import (
 	"math"
 )
 
-// InputError says that a value handed in cannot be worked with. Nothing was
-// computed from it.
+// InputError reports an input out of range. Nothing was computed from it.
 type InputError struct {
-	Field string // the field or argument, as the caller spells it: "Config.MaxBatch"
-	Value any    // what was found, as it was given
+	Field string // the field or argument, in the caller's spelling: "Config.MaxBatch"
+	Value any    // the value found, unchanged
 	Want  string // the accepted values with their unit: "at least 1 request"
 }
 
-// Error names the field, what was found and what is accepted.
+// Error returns a message with the field, the value and what is accepted.
 func (e *InputError) Error() string {
 	return fmt.Sprintf("analyzer: %s is %v, want %s", e.Field, e.Value, e.Want)
 }
 
-// TargetError says that no rate of the range meets a target. The replica cannot
-// do better than Best, whatever the load.
+// TargetError reports that no rate of the range meets a target. Best is the best value that the
+// replica achieves at any rate, for TPS while it meets the other targets.
 type TargetError struct {
 	Target string  // "TTFT", "ITL" or "TPS"
 	Unit   string  // of Wanted and Best: "ms" or "tokens/s"
 	Wanted float64 // the target
 	Best   float64 // the best achievable: the least latency, or the greatest throughput
-	// Percentile is that of the target, in (0, 1); 0 for a mean and for TPS.
+	// Percentile is the percentile of the target, in (0, 1); 0 for a mean and for TPS.
 	Percentile float64
-	// Search tells how the search for the rate ended.
+	// Search says how the search for the rate ended.
 	Search Search
 }
 
-// Error names the target and the best achievable value.
+// Error returns a message with the target and the best achievable value.
 func (e *TargetError) Error() string {
 	name := "mean " + e.Target
 	switch {
@@ -62,8 +61,8 @@ func notNegative(field string, v float64) error {
 	return nil
 }
 
-// positive returns an error unless v is above 0, far enough from both ends of the
-// numbers for products and quotients to stay numbers.
+// positive returns an error unless v is 1e-150 to 1e150, so that products and quotients of two such
+// values stay finite and above 0.
 func positive(field string, v float64) error {
 	const least, most = 1e-150, 1e150
 	if !(v >= least && v <= most) {
@@ -80,7 +79,7 @@ func atLeast(field string, v, least int) error {
 	return nil
 }
 
-// notBuilt is the error of a zero value that only its constructor fills.
+// notBuilt returns the error for the zero value of a type that needs its constructor.
 func notBuilt(name, constructor string) error {
 	return &InputError{Field: name, Value: "the zero value", Want: "a value made by " + constructor}
 }

@@ -2,8 +2,8 @@ package analyzer
 
 import "math"
 
-// geometric holds the sums over a queue of n places behind a server that is busy in
-// all of them, so that each state is x times as likely as the one before:
+// geometric holds sums over the states of a queue of n places behind a busy server, where each
+// state is x times as likely as the one before:
 //
 //	open   = x^0 + ... + x^(n-1)
 //	last   = x^n
@@ -15,16 +15,16 @@ type geometric struct {
 	scale, open, last, moment float64
 }
 
-// newGeometric sums for x = arrival/service and n places. The distance from 1 is taken from
-// the two rates, not from their quotient: that is what keeps the sums accurate at and
-// around utilization 1.
+// newGeometric returns the sums for x = arrival/service and n places. It computes the distance of x
+// from 1 from the two rates, not from their quotient, which keeps the sums accurate near
+// utilization 1.
 func newGeometric(arrival, service float64, n int) geometric {
 	if arrival <= service {
 		g := descending((service-arrival)/service, n)
 		g.scale = 1
 		return g
 	}
-	// Above 1 the sums run from the full end, with 1/x.
+	// Above 1 the sums begin with the full queue and use 1/x.
 	g := descending((arrival-service)/arrival, n)
 	return geometric{
 		scale:  g.last,
@@ -34,7 +34,7 @@ func newGeometric(arrival, service float64, n int) geometric {
 	}
 }
 
-// descending sums for x = 1-e with e in [0, 1]; scale is left out.
+// descending returns the sums for x = 1-e with e in [0, 1], without scale.
 func descending(e float64, n int) geometric {
 	places := float64(n)
 	if n == 0 {
@@ -60,8 +60,8 @@ func descending(e float64, n int) geometric {
 	return g
 }
 
-// langevin is coth(z) - 1/z by its continued fraction (Lambert's, shifted by one
-// term), to the last bit for |z| < 1.
+// langevin returns coth(z) - 1/z by its continued fraction (Lambert's, shifted by one term), exact
+// to the last bit for |z| < 1.
 func langevin(z float64) float64 {
 	z2 := z * z
 	f := 17.0

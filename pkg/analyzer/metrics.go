@@ -1,7 +1,7 @@
 package analyzer
 
-// QueueMetrics is the long run of one queue. Times have the unit of one over the
-// rates. Times are those of the requests that find room.
+// QueueMetrics holds the stationary means of one queue. Times are in the inverse unit of the rates,
+// and are those of the requests that find room.
 type QueueMetrics struct {
 	Throughput  float64 // requests served per unit of time
 	Blocking    float64 // ratio of the arrivals that find no room
@@ -17,8 +17,8 @@ type QueueMetrics struct {
 	Service  float64 // mean time in service
 }
 
-// metrics turns a balance into rates and times; alone is the time in service of a
-// request that meets no other, the limit without arrivals.
+// metrics returns the rates and times of a balance; alone is the time in service of a lone request,
+// the limit without arrivals.
 func (b balance) metrics(arrival, alone float64) QueueMetrics {
 	m := QueueMetrics{
 		Throughput:  arrival * b.admitted,
@@ -34,8 +34,8 @@ func (b balance) metrics(arrival, alone float64) QueueMetrics {
 	return m
 }
 
-// times applies Little's law. Below the smallest throughput whose inverse is a
-// number, it gives the limit without arrivals.
+// times applies Little's law. At a throughput too small to divide by, it returns the limit without
+// arrivals.
 func (b balance) times(throughput, alone float64) (wait, service float64) {
 	const least = 1e-300
 	if throughput < least || b.inService < least {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// MG1Model is the M/G/1 queue: Poisson arrivals, one server, service times of any
-// distribution, of which only the first two moments matter, and room for all. It is
+// MG1Model is the M/G/1 queue: Poisson arrivals, one server, any distribution of the service time,
+// and an unbounded queue. Only the first two moments of the service time matter. The solution is
 // exact (Pollaczek and Khinchine):
 //
 //	wait = u/(1-u) x (1 + SCV)/2 x ServiceTime,    u = ArrivalRate x ServiceTime < 1
@@ -16,8 +16,8 @@ type MG1Model struct {
 	SCV         float64 // squared coefficient of variation of the service time, at least 0; 1 is exponential
 }
 
-// Solve returns the stationary metrics. Errors are *InputError; a load of 1 or more
-// is one, for the queue then grows without end.
+// Solve returns the stationary metrics. Errors are *InputError. A load of 1 or more is an error,
+// because the queue then grows without limit.
 func (m MG1Model) Solve() (QueueMetrics, error) {
 	if err := validateService("MG1Model", m.ArrivalRate, m.ServiceTime, m.SCV); err != nil {
 		return QueueMetrics{}, err
@@ -43,15 +43,15 @@ func (m MG1Model) Solve() (QueueMetrics, error) {
 	}, nil
 }
 
-// MG1KModel is the M/G/1/K queue, room for Capacity requests, by a two-moment
-// approximation. The blocking is that of J. MacGregor Smith (Properties and
-// performance modelling of finite buffer M/G/1/K networks, Computers & Operations
-// Research 38, 2011, after Kimura): with B = K-1 and a = 2 + sqrt(u) (SCV-1)
+// MG1KModel is the M/G/1/K queue, with room for Capacity requests, by a two-moment approximation.
+// The blocking is that of J. MacGregor Smith (Properties and performance modelling of finite buffer
+// M/G/1/K networks, Computers & Operations Research 38, 2011, after Kimura): with B = K-1 and a = 2
+// + sqrt(u) (SCV-1)
 //
 //	p_K = u^((a+2B)/a) (u-1) / (u^(2(a+B)/a) - 1)
 //
-// Between an idle server and a full queue the states are taken as geometric with the
-// ratio that gives Pollaczek's and Khinchine's wait in a queue without bound
+// The states between an idle server and a full queue are taken as geometric, with the ratio that
+// gives Pollaczek's and Khinchine's wait in an unbounded queue
 //
 //	x = u (1+SCV) / (2 + u (SCV-1)),    p_n ~ x^(n-1) for n = 1 .. K-1
 //
@@ -89,8 +89,8 @@ func (m MG1KModel) Solve() (QueueMetrics, error) {
 	r.Utilization = r.Throughput * m.ServiceTime
 	r.Idle = 1 - r.Utilization
 	r.InService = r.Utilization
-	// Requests wait in states 2..K: K-1 with certainty when full, and between that as
-	// many as the geometric states leave on the average.
+	// Requests wait in states 2..K: K-1 in the full state, and in the states between the mean of
+	// the geometric distribution.
 	if m.Capacity > 1 {
 		g := newGeometric(u*(1+m.SCV), spread, m.Capacity-2)
 		partial := max(0, r.Utilization-blocking)
@@ -104,7 +104,7 @@ func (m MG1KModel) Solve() (QueueMetrics, error) {
 	return r, nil
 }
 
-// blocking is p_K at load u, by logarithms so that it is stable at u = 1.
+// blocking returns p_K at load u. It uses logarithms, which are stable near u = 1.
 func (m MG1KModel) blocking(u float64) float64 {
 	if u == 0 {
 		return 0

@@ -1,13 +1,13 @@
 package analyzer
 
-// PercentileTTFT returns the TTFT in ms that the share p of the requests does not
-// exceed, at a rate in requests/s from 0 to the end of RateRange. p is in (0, 1): 0.9
-// for the 90th percentile. Errors are *InputError.
+// PercentileTTFT returns the TTFT in ms that a share p of the requests does not exceed, at a rate
+// in requests/s from 0 to the end of RateRange. p is in (0, 1): 0.9 for the 90th percentile. Errors
+// are *InputError.
 //
-// A request that meets n others with a place left in the batch has a TTFT of
-// FirstToken(n+1). One that meets a full batch waits until n-MaxBatch+1 requests have
-// left, each after an exponential time with the rate of a full batch (an Erlang
-// distribution), and then takes FirstToken(MaxBatch).
+// A request that meets n others and a free place in the batch has a TTFT of FirstToken(n+1). A
+// request that meets a full batch waits until n-MaxBatch+1 requests have left, each after an
+// exponential time with the rate of a full batch (an Erlang distribution), and then takes
+// FirstToken(MaxBatch).
 func (q QueueAnalyzer) PercentileTTFT(rate, p float64) (float64, error) {
 	if err := q.validateRate(rate); err != nil {
 		return 0, err
@@ -32,10 +32,9 @@ func (q QueueAnalyzer) ShareWithinTTFT(rate, ttft float64) (float64, error) {
 	return 1 - q.exceedingTTFT(q.inRange(rate)/perSecond, ttft, within), nil
 }
 
-// PercentileITL returns the ITL in ms that the share p of the requests does not exceed,
-// at a rate in requests/s from 0 to the end of RateRange; p is in (0, 1). The ITL of a
-// request is Decode at the batch that it meets on entering, itself included. Errors are
-// *InputError.
+// PercentileITL returns the ITL in ms that a share p of the requests does not exceed, at a rate in
+// requests/s from 0 to the end of RateRange; p is in (0, 1). The ITL of a request is Decode at the
+// batch that it meets on entering, itself included. Errors are *InputError.
 func (q QueueAnalyzer) PercentileITL(rate, p float64) (float64, error) {
 	if err := q.validateRate(rate); err != nil {
 		return 0, err
@@ -69,9 +68,8 @@ func (q QueueAnalyzer) percentileITL(arrival, p float64) float64 {
 	return q.decode(batch)
 }
 
-// percentileBatch is the batch that the share p of the requests does not exceed on
-// entering. If that leaves out some that wait, excess is their share of those that
-// wait, and 0 otherwise.
+// percentileBatch returns the batch that a share p of the requests does not exceed on entering.
+// excess is the share of the waiting requests beyond p; 0 if p covers all waiting requests.
 func (q QueueAnalyzer) percentileBatch(arrival, p float64) (batch int, excess float64) {
 	b := q.states.balance(arrival)
 	exceeding := (1 - p) * (1 + rounding) * b.accepted
@@ -81,18 +79,18 @@ func (q QueueAnalyzer) percentileBatch(arrival, p float64) (batch int, excess fl
 	return q.config.MaxBatch, exceeding / b.queueing
 }
 
-// firstToken is FirstToken for a batch of n.
+// firstToken returns FirstToken for a batch of n.
 func (q QueueAnalyzer) firstToken(n int) float64 {
 	return q.config.Service.FirstToken(float64(n), q.config.Size)
 }
 
-// decode is Decode for a batch of n.
+// decode returns Decode for a batch of n.
 func (q QueueAnalyzer) decode(n int) float64 {
 	return q.config.Service.Decode(float64(n), q.config.Size)
 }
 
-// batchesWithin is the greatest batch for which a time is at most limit ms, give or
-// take rounding; 0 for none.
+// batchesWithin returns the largest batch for which time is at most limit ms, up to rounding; 0 for
+// none.
 func (q QueueAnalyzer) batchesWithin(limit float64, time func(int) float64) int {
 	limit *= 1 + rounding
 	low, high := 0, q.config.MaxBatch
@@ -107,8 +105,8 @@ func (q QueueAnalyzer) batchesWithin(limit float64, time func(int) float64) int 
 	return low
 }
 
-// exceedingBatch is the share of the requests that on entering are more than within,
-// at an arrival rate in requests/ms.
+// exceedingBatch returns the share of the requests that enter a batch of more than within, at an
+// arrival rate in requests/ms.
 func (q QueueAnalyzer) exceedingBatch(arrival float64, within int) float64 {
 	if within == q.config.MaxBatch {
 		return 0
@@ -118,13 +116,13 @@ func (q QueueAnalyzer) exceedingBatch(arrival float64, within int) float64 {
 	return above / (below + above)
 }
 
-// exceedingTTFT is the share of the requests whose TTFT is above ttft ms, at an arrival
-// rate in requests/ms; within is the greatest batch whose first token takes no longer.
+// exceedingTTFT returns the share of the requests whose TTFT is above ttft ms, at an arrival rate
+// in requests/ms; within is the largest batch whose first token takes at most ttft.
 func (q QueueAnalyzer) exceedingTTFT(arrival, ttft float64, within int) float64 {
 	if within < q.config.MaxBatch {
 		return q.exceedingBatch(arrival, within)
 	}
 	b := q.states.means(arrival)
-	left := q.states.full() * max(0, ttft-q.firstToken(within)) // requests that leave on the average
+	left := q.states.full() * max(0, ttft-q.firstToken(within)) // mean number of requests that leave in that time
 	return b.queueing / b.accepted * newBacklog(arrival, q.states).beyond(left)
 }

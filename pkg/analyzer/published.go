@@ -2,19 +2,18 @@ package analyzer
 
 import "fmt"
 
-// Published answers as the published versions do, so that old numbers stay
-// comparable. It differs from QueueAnalyzer, which is right, in this:
+// Published computes what the published versions do, so that old numbers stay comparable. It
+// differs from the correct QueueAnalyzer as follows:
 //
-//   - A TPS target, whatever its value, takes a tenth off the greatest rate and does
-//     nothing else.
-//   - Idle names a TTFT that leaves the input tokens out.
-//   - A queue of capacity 1 (a batch of 1 and no queue) is refused.
-//   - Rates have to be above 0.
+//   - A TPS target of any value reduces the greatest rate by a tenth and does nothing else.
+//   - The TTFT of Idle ignores the input tokens.
+//   - A queue of capacity 1 (a batch of 1 and no queue) is an error.
+//   - A rate must be above 0.
 //   - A latency that does not change with the rate meets a target only if it equals it.
-//   - ThreeParameter takes the prefill at the mean number in service, idle time
-//     included, instead of the concurrency that a request meets.
-//   - FourParameter takes the concurrency from the time in service as if every request
-//     had a prefill and its last token were no decode, which is wrong without input.
+//   - ThreeParameter computes the prefill at the mean number in service, idle time included,
+//     instead of at the concurrency that a request meets.
+//   - FourParameter computes the concurrency from the time in service as if every request had a
+//     prefill and one decode less than output tokens, which is wrong without input.
 //
 // It is a value and safe for concurrent use.
 type Published struct {
@@ -22,22 +21,21 @@ type Published struct {
 }
 
 const (
-	// publishedMargin is what a TPS target takes off the greatest rate, as a share.
+	// publishedMargin is the share by which a TPS target reduces the greatest rate.
 	publishedMargin = 0.1
-	// publishedAccuracy is the relative distance at which values counted as equal:
-	// what the float32 of the published versions resolves.
+	// publishedAccuracy is the relative difference up to which values count as equal: the
+	// resolution of the float32 of the published versions.
 	publishedAccuracy = 1e-6
 )
 
-// Published returns the view of the replica that the published versions have.
+// Published returns the replica as the published versions analyze it.
 func (q QueueAnalyzer) Published() Published { return Published{q} }
 
-// RateRange is that of QueueAnalyzer.
+// RateRange returns the RateRange of the QueueAnalyzer.
 func (p Published) RateRange() (minRate, maxRate float64) { return p.q.RateRange() }
 
-// Analyze returns what the published versions show at a rate in requests/s, above 0
-// and up to the end of RateRange, or as little beyond it as rounding to float32 makes.
-// Errors are *InputError.
+// Analyze returns the metrics of the published versions at a rate in requests/s, above 0 and up to
+// the end of RateRange, with a tolerance for rounding to float32. Errors are *InputError.
 func (p Published) Analyze(rate float64) (Metrics, error) {
 	if err := p.validate(); err != nil {
 		return Metrics{}, err
@@ -51,7 +49,7 @@ func (p Published) Analyze(rate float64) (Metrics, error) {
 	return p.at(min(rate, most)), nil
 }
 
-// at is Analyze at a rate that is known to lie in the range.
+// at returns Analyze for a rate within the range.
 func (p Published) at(rate float64) Metrics {
 	m := p.q.at(rate)
 	size := p.q.config.Size
@@ -69,9 +67,9 @@ func (p Published) at(rate float64) Metrics {
 	return m
 }
 
-// concurrency is the batch size at which a request would take the time in service, by
-// the published inversion: right with input and two output tokens or more. Where the
-// slope is 0 the bounds decide.
+// concurrency returns the batch size at which a request takes the time service, by the published
+// inversion. It is right with input and at least two output tokens. Where the slope is 0 the result
+// is 0 or MaxBatch.
 func (p Published) concurrency(m FourParameter, service float64) float64 {
 	in, decodes := p.q.config.Size.InputTokens, p.q.config.Size.OutputTokens-1
 	excess := service - (m.Gamma + m.Alpha*decodes)
@@ -81,10 +79,9 @@ func (p Published) concurrency(m FourParameter, service float64) float64 {
 	return min(excess/(m.Delta*in+m.Beta*decodes), float64(p.q.config.MaxBatch))
 }
 
-// Idle returns what the published versions show for a replica without load: an ITL
-// of alpha + beta, and a TTFT of gamma + delta (FourParameter) or alpha + beta
-// (ThreeParameter), in ms. Other service models have no published values and yield an
-// *InputError.
+// Idle returns the metrics of the published versions for a replica without load: an ITL of alpha +
+// beta, and a TTFT of gamma + delta (FourParameter) or alpha + beta (ThreeParameter), in ms. Other
+// service models yield an *InputError, as they have no published values.
 func (p Published) Idle() (ttft, itl float64, err error) {
 	switch service := p.q.config.Service.(type) {
 	case ThreeParameter:
@@ -95,10 +92,9 @@ func (p Published) Idle() (ttft, itl float64, err error) {
 	return 0, 0, &InputError{Field: "Config.Service", Value: p.q.config.Service, Want: "FourParameter or ThreeParameter"}
 }
 
-// Size returns the rate that the published versions find. Sizing.RateTPS is nine
-// tenths of the greatest rate with a TPS target and the greatest rate without one;
-// Sizing.Rate is the least of the three rates. The percentiles have to be 0. Errors are
-// as those of QueueAnalyzer.Size.
+// Size returns the rate that the published versions find. Sizing.RateTPS is nine tenths of the
+// greatest rate with a TPS target and the greatest rate without one; Sizing.Rate is the least of
+// the three rates. The percentiles must be 0. Errors are those of QueueAnalyzer.Size.
 func (p Published) Size(t Targets) (Sizing, error) {
 	if err := p.validate(); err != nil {
 		return Sizing{}, err
@@ -137,7 +133,7 @@ func (p Published) Size(t Targets) (Sizing, error) {
 func ttftOf(m Metrics) float64 { return m.TTFT }
 func itlOf(m Metrics) float64  { return m.ITL }
 
-// search is the rate at which a latency equals its target, by the published rules for
+// search returns the rate at which a latency equals its target, with the published rules for
 // targets at and beyond the ends of the range.
 func (p Published) search(name string, target float64, of func(Metrics) float64) (float64, Search, error) {
 	least, most := p.q.RateRange()
@@ -157,7 +153,7 @@ func (p Published) search(name string, target float64, of func(Metrics) float64)
 	return b.low, b.search, nil
 }
 
-// alike reports whether the published versions took two latencies for equal.
+// alike reports whether the published versions treat two latencies as equal.
 func alike(a, b float64) bool { return max(a, b)-min(a, b) <= publishedAccuracy*b }
 
 // validate returns an *InputError for what the published versions do not analyze.

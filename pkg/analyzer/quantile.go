@@ -1,7 +1,7 @@
 package analyzer
 
-// split sums, relative to the likeliest state, T_0 .. T_(at-1) and T_at .. T_(N-1),
-// and returns T_N beside them, without what is negligible. at is less than N.
+// split returns the sums of T_0 .. T_(at-1) and T_at .. T_(N-1), and T_N, relative to the likeliest
+// state and without negligible terms. at is less than N.
 func (s states) split(arrival float64, at int) (below, above, last float64) {
 	n, mode := len(s.rate), s.mode(arrival)
 	t, perArrival := 1.0, 1/arrival
@@ -28,13 +28,13 @@ func (s states) split(arrival float64, at int) (below, above, last float64) {
 	return below, above, t
 }
 
-// quantile is the least state below N above which lies at most the weight exceeding,
-// given the weight behind of the states from N on that accept, which is less. Weights
-// are relative to the likeliest state.
+// quantile returns the least state below N above which the weight is at most exceeding. behind is
+// the weight of the accepting states from N on, less than exceeding. Weights are relative to the
+// likeliest state.
 func (s states) quantile(arrival, behind, exceeding float64) int {
 	n, mode := len(s.rate), s.mode(arrival)
 	if mode == n {
-		mode-- // the likeliest state is not among them: begin below it
+		mode-- // the likeliest state is N: begin below it
 		return s.quantileBelow(arrival, mode, s.rate[mode]/arrival, behind, exceeding)
 	}
 	above, t := behind, 1.0
@@ -55,8 +55,8 @@ func (s states) quantile(arrival, behind, exceeding float64) int {
 	return n - 1
 }
 
-// quantileBelow walks down from state, of weight t, with the weight above it, until
-// the states above no longer fit into exceeding.
+// quantileBelow goes down from state, of weight t, and returns the first state from which on the
+// weight upwards exceeds exceeding; above is the weight above state.
 func (s states) quantileBelow(arrival float64, state int, t, above, exceeding float64) int {
 	for perArrival := 1 / arrival; state > 0; state-- {
 		if above += t; above > exceeding {

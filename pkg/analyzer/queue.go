@@ -9,23 +9,23 @@ import (
 type Config struct {
 	MaxBatch int          // requests computed together, 1 to 1,048,576
 	MaxQueue int          // requests that can wait beyond those, 0 to 2,147,483,647
-	Service  ServiceModel // FourParameter or ThreeParameter, say; not nil
+	Service  ServiceModel // such as FourParameter or ThreeParameter; not nil
 	Size     RequestSize
 }
 
-// QueuePerBatch is the published length of the queue in batches: callers without a
-// better number use MaxQueue = QueuePerBatch x MaxBatch.
+// QueuePerBatch is the published length of the queue in batches: callers without a measured length
+// use MaxQueue = QueuePerBatch x MaxBatch.
 const QueuePerBatch = 10
 
 const (
-	// mostBatch keeps the tables, 16 bytes for each request of the batch, small.
+	// mostBatch limits the tables, which take 16 bytes for each request of the batch.
 	mostBatch = 1 << 20
 	// mostQueue is a whole number that every int and float64 holds.
 	mostQueue = math.MaxInt32
-	// perSecond turns a rate in requests/ms into requests/s.
+	// perSecond converts requests/ms to requests/s.
 	perSecond = 1000
-	// leastShare and mostShare bound the rates that are considered, relative to the
-	// rate of a lone request and to that of a full batch. Published.
+	// leastShare and mostShare limit the rates, as published: leastShare relative to the rate of a
+	// lone request, mostShare to the rate of a full batch.
 	leastShare, mostShare = 0.001, 0.999
 )
 
@@ -37,9 +37,8 @@ const (
 //
 // an MM1StateDependent with room for MaxBatch + MaxQueue requests.
 //
-// It is a value, immutable after NewQueueAnalyzer; copies share its tables and it is
-// safe for concurrent use. Its methods do not allocate. The zero value is not usable:
-// its methods return an *InputError.
+// It is immutable and safe for concurrent use; copies share its tables. Its methods do not
+// allocate. The zero value is not usable: its methods return an *InputError.
 type QueueAnalyzer struct {
 	config Config
 	states states // rates in requests/ms
@@ -55,7 +54,7 @@ func NewQueueAnalyzer(c Config) (QueueAnalyzer, error) {
 	least := 0.0
 	for i := range rates {
 		n := float64(i + 1)
-		// n/Total(n) does not fall for an affine Total; rounding must not make it.
+		// n/Total(n) never falls for an affine Total; least removes falls by rounding.
 		least = max(least, n/c.Service.Total(n, c.Size))
 		rates[i] = least
 	}
@@ -72,12 +71,12 @@ func (q QueueAnalyzer) RateRange() (minRate, maxRate float64) {
 	return q.states.rate[0] * leastShare * perSecond, q.states.full() * mostShare * perSecond
 }
 
-// Metrics is what one replica does at one rate, as a mean over requests and in the
-// long run. Latencies are those of requests that find room in the queue.
+// Metrics holds the stationary means of one replica at one rate. Latencies are those of requests
+// that find room in the queue.
 type Metrics struct {
 	Rate       float64 // requests/s that arrive
 	Throughput float64 // requests/s that are served
-	Blocking   float64 // ratio of the arrivals that find the queue full and are turned away
+	Blocking   float64 // ratio of the arrivals that find the queue full and are rejected
 
 	TTFT     float64 // ms
 	ITL      float64 // ms
@@ -93,12 +92,12 @@ type Metrics struct {
 	Utilization float64 // ratio, InService / MaxBatch
 }
 
-// Analyze returns what the replica does at a rate in requests/s, from 0 (the limit of
-// no load: a request alone) to the end of RateRange. Errors are *InputError.
+// Analyze returns the metrics of the replica at a rate in requests/s, from 0 (the limit of no load:
+// a request alone) to the end of RateRange. Errors are *InputError.
 //
-// A request meets n others in the batch with probability p_n/(1-p_K) and is served at
-// min(n+1, MaxBatch) requests together. For the affine times of a ServiceModel the
-// means over this are the times at the mean, Concurrency.
+// An admitted request meets n others with probability p_n/(1-p_K) and is served in a batch of
+// min(n+1, MaxBatch). Since the times of a ServiceModel are affine, their means are the times at
+// the mean batch, Concurrency.
 func (q QueueAnalyzer) Analyze(rate float64) (Metrics, error) {
 	if err := q.validateRate(rate); err != nil {
 		return Metrics{}, err
@@ -106,7 +105,7 @@ func (q QueueAnalyzer) Analyze(rate float64) (Metrics, error) {
 	return q.at(q.inRange(rate)), nil
 }
 
-// at is Analyze at a rate that is known to lie in the range.
+// at returns Analyze for a rate within the range.
 func (q QueueAnalyzer) at(rate float64) Metrics {
 	b := q.states.balance(rate / perSecond)
 	service, size := q.config.Service, q.config.Size
@@ -129,7 +128,7 @@ func (q QueueAnalyzer) at(rate float64) Metrics {
 	return m
 }
 
-// inRange takes a rate that rounding has put above the range back to its end.
+// inRange returns rate, or the end of the range where rounding put rate above it.
 func (q QueueAnalyzer) inRange(rate float64) float64 {
 	return min(rate, q.states.full()*mostShare*perSecond)
 }

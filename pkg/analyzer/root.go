@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// Ending says how a search for a rate ended.
+// Ending is the way in which a search for a rate ended.
 type Ending int
 
 // How a search ends.
 const (
 	NotSearched Ending = iota // there was no target
 	Converged                 // the rate is at the target
-	AtUpperEnd                // the target is kept up to the end of the range
-	OutOfReach                // the target is missed even where it is easiest to meet
+	AtUpperEnd                // the target is met up to the end of the range
+	OutOfReach                // the target is missed even at the least rate
 )
 
 // String returns the name of the ending.
@@ -25,39 +25,37 @@ func (e Ending) String() string {
 	return names[e]
 }
 
-// Search is the account of one search for a rate.
+// Search describes one search for a rate.
 type Search struct {
 	Ending      Ending
 	Evaluations int // of the queue, each at one rate
 }
 
 const (
-	// accuracy is the width of the interval in which a search ends, relative to the
-	// larger of its ends; leastAccuracy is the same relative to the end of the range,
-	// for roots next to 0.
+	// accuracy is the width of the final interval of a search relative to its larger end;
+	// leastAccuracy is the width relative to the end of the range, for roots near 0.
 	accuracy, leastAccuracy = 1e-12, 1e-18
-	// patience is the number of evaluations after which a search only halves: some
-	// ten times what is used. Halving ends it within 60 more.
+	// patience is the number of evaluations after which a search only halves: about ten times the
+	// usual number. Halving ends the search within 60 more.
 	patience = 100
 )
 
-// bracket is where a function changes its sign: at most 0 at low, above 0 at high.
+// bracket holds the sign change of a function: at most 0 at low, above 0 at high.
 type bracket struct {
 	low, high float64
 	search    Search
 }
 
-// rounding is the least |f| that counts as a difference at the ends of the range. It
-// decides for functions that do not change between them.
+// rounding is the largest |f| that counts as 0 at the ends of the range. It matters for functions
+// that are constant over the range.
 const rounding = 1e-12
 
-// rise finds where f, which does not fall, passes 0 between low and high, 0 <= low <
-// high. If it does not, both ends of the answer are that end of the range at which f
-// comes closest.
+// rise returns the bracket in which f, which never falls, passes 0 between low and high, 0 <= low <
+// high. If f does not pass 0, both ends of the bracket are the end of the range with f nearest to
+// 0.
 //
-// The method is Chandrupatla's (Advances in Engineering Software 28, 1997):
-// inverse quadratic interpolation where the three last points allow it, halving
-// where they do not; it keeps a bracket throughout.
+// The method is Chandrupatla's (Advances in Engineering Software 28, 1997): inverse quadratic
+// interpolation where the last three points allow it, halving elsewhere. It always keeps a bracket.
 func rise(f func(float64) float64, low, high float64) bracket {
 	fLow := f(low)
 	if fLow > rounding {
@@ -70,7 +68,7 @@ func rise(f func(float64) float64, low, high float64) bracket {
 	if fLow > 0 {
 		return bracket{low, low, Search{Converged, 2}}
 	}
-	// a is the latest point, b the one across the root, d the one before.
+	// a is the latest point, b the one on the other side of the root, d the one before.
 	a, b, fa, fb := high, low, fHigh, fLow
 	share := 0.5
 	for used := 2; ; {
@@ -94,7 +92,7 @@ func rise(f func(float64) float64, low, high float64) bracket {
 	}
 }
 
-// chandrupatla is the share of the way from a to b at which to look next.
+// chandrupatla returns the next point as a share of the way from a to b.
 func chandrupatla(a, fa, b, fb, d, fd float64) float64 {
 	xi, phi := (a-b)/(d-b), (fa-fb)/(fd-fb)
 	if !(phi*phi < xi && (1-phi)*(1-phi) < 1-xi) {
@@ -103,7 +101,7 @@ func chandrupatla(a, fa, b, fb, d, fd float64) float64 {
 	return fa/(fb-fa)*fd/(fb-fd) + (d-a)/(b-a)*fa/(fd-fa)*fb/(fd-fb)
 }
 
-// ends puts the two sides of the root in order.
+// ends returns the bracket of the two points in order.
 func ends(a, fa, b float64, s Search) bracket {
 	switch {
 	case fa == 0:

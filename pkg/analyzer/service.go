@@ -21,27 +21,25 @@ func (r RequestSize) Validate() error {
 // are computed together. Times are in ms; batch is at least 1 and may lie between
 // whole numbers.
 //
-// Every time has to be finite, not negative and affine in batch with a slope of at
-// least 0: the analyzer takes means at the mean concurrency, which is exact for
-// such times. Implementations are values without state that changes; their methods
-// are called from many goroutines.
+// Every time must be finite, not negative, and affine in batch with a slope of at least 0: the
+// analyzer computes means at the mean concurrency, which is exact for such times. Implementations
+// are immutable; many goroutines call their methods.
 type ServiceModel interface {
-	// Prefill is the time to compute the prompt.
+	// Prefill returns the time to compute the prompt.
 	Prefill(batch float64, r RequestSize) float64
-	// Decode is the time between two output tokens, ITL.
+	// Decode returns the time between two output tokens, the ITL.
 	Decode(batch float64, r RequestSize) float64
-	// FirstToken is the time from entering the batch to the first output token:
-	// TTFT without the wait.
+	// FirstToken returns the time from entering the batch to the first output token: the TTFT
+	// without the wait.
 	FirstToken(batch float64, r RequestSize) float64
-	// Total is the time from entering the batch to the last output token.
+	// Total returns the time from entering the batch to the last output token.
 	Total(batch float64, r RequestSize) float64
 	// Validate returns an *InputError that names the first parameter out of its
 	// range.
 	Validate() error
 }
 
-// FourParameter is the published service model with a linear prefill and a linear
-// decode:
+// FourParameter is the published service model with linear prefill and decode:
 //
 //	prefill = Gamma + Delta x input tokens x batch    (0 without input)
 //	decode  = Alpha + Beta x batch
@@ -94,8 +92,8 @@ func (m FourParameter) Validate() error {
 		named{"Beta", m.Beta}, named{"Gamma", m.Gamma}, named{"Delta", m.Delta})
 }
 
-// ThreeParameter is the published service model in which one step of the engine
-// pays for computing tokens and for reading the KV cache:
+// ThreeParameter is the published service model in which the time of a step has a part for
+// computing tokens and a part for reading the KV cache:
 //
 //	step    = Alpha + batch x (Beta x (in + out)/(out + 1) + Gamma x (in + out/2))
 //	prefill = step + (Beta + Gamma) x in    (0 without input)
@@ -112,7 +110,7 @@ type ThreeParameter struct {
 
 var _ ServiceModel = ThreeParameter{}
 
-// step is the mean time of one step of the engine.
+// step returns the mean time in ms of one step of the engine.
 func (m ThreeParameter) step(batch float64, r RequestSize) float64 {
 	in, out := r.InputTokens, r.OutputTokens
 	return m.Alpha + batch*(m.Beta*(in+out)/(out+1)+m.Gamma*(in+out/2))

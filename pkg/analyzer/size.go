@@ -3,38 +3,37 @@ package analyzer
 // Targets are the objectives of one replica. A target of 0 is none.
 type Targets struct {
 	TTFT float64 // ms, not to be exceeded
-	// TTFTPercentile says which TTFT: the mean (0), or the one that this share of the
-	// requests, in (0, 1), does not exceed.
+	// TTFTPercentile selects the TTFT: the mean (0), or the TTFT that this share of the requests,
+	// in (0, 1), does not exceed.
 	TTFTPercentile float64
 	ITL            float64 // ms, not to be exceeded
-	// ITLPercentile says which ITL, as TTFTPercentile does.
+	// ITLPercentile selects the ITL, as TTFTPercentile does the TTFT.
 	ITLPercentile float64
-	// TPS is the output in tokens/s that this replica has to reach. To share a total
-	// between replicas, leave it 0 and divide the total by Sizing.TPS.
+	// TPS is the least output of this replica in tokens/s. To share a total between replicas, leave
+	// it 0 and divide the total by Sizing.TPS.
 	TPS float64
 }
 
-// Sizing is the greatest rate at which a replica keeps its targets.
+// Sizing is the greatest rate at which a replica meets its targets.
 type Sizing struct {
 	Rate     float64 // requests/s, the lesser of RateTTFT and RateITL
-	RateTTFT float64 // requests/s up to which TTFT is kept; the end of the range without a target
-	RateITL  float64 // requests/s up to which ITL is kept; the end of the range without a target
-	// RateTPS is the least rate in requests/s that yields the TPS asked for, at most
-	// Rate; 0 without such a target.
+	RateTTFT float64 // greatest requests/s that meet the TTFT; the end of the range without a target
+	RateITL  float64 // greatest requests/s that meet the ITL; the end of the range without a target
+	// RateTPS is the least rate in requests/s that yields the target TPS, at most Rate; 0 without
+	// such a target.
 	RateTPS float64
 
 	Metrics Metrics // at Rate
-	TTFT    float64 // ms at Rate, in the terms of the target: the mean, or the percentile
+	TTFT    float64 // ms at Rate: the mean or the percentile, as in the target
 	ITL     float64 // ms at Rate, likewise
 	TPS     float64 // output tokens/s at Rate
 
 	SearchTTFT, SearchITL, SearchTPS Search // how each rate was found
 }
 
-// Size returns the greatest rate of RateRange at which every target is kept; at Rate
-// they are. A target that the replica misses at the least rate, or a TPS that it does
-// not reach while it keeps the others, is a *TargetError with the best achievable
-// value; other errors are *InputError.
+// Size returns the greatest rate of RateRange at which the replica meets every target. A target
+// that it misses at the least rate, or a TPS that it does not reach while it meets the others, is a
+// *TargetError with the best achievable value; other errors are *InputError.
 func (q QueueAnalyzer) Size(t Targets) (Sizing, error) {
 	if err := q.built(); err != nil {
 		return Sizing{}, err
@@ -68,7 +67,7 @@ func (q QueueAnalyzer) Size(t Targets) (Sizing, error) {
 	return s, nil
 }
 
-// sizeTTFT is the greatest rate that keeps the TTFT of t.
+// sizeTTFT returns the greatest rate that meets the TTFT of t.
 func (q QueueAnalyzer) sizeTTFT(t Targets) (float64, Search, error) {
 	least, most := q.RateRange()
 	p := t.TTFTPercentile
@@ -89,7 +88,7 @@ func (q QueueAnalyzer) sizeTTFT(t Targets) (float64, Search, error) {
 	}
 }
 
-// sizeITL is the greatest rate that keeps the ITL of t.
+// sizeITL returns the greatest rate that meets the ITL of t.
 func (q QueueAnalyzer) sizeITL(t Targets) (float64, Search, error) {
 	least, most := q.RateRange()
 	p := t.ITLPercentile
@@ -110,7 +109,7 @@ func (q QueueAnalyzer) sizeITL(t Targets) (float64, Search, error) {
 	}
 }
 
-// sizeTPS is the least rate that yields the TPS of t, if there is one up to most.
+// sizeTPS returns the least rate, up to most, that yields the TPS of t.
 func (q QueueAnalyzer) sizeTPS(t Targets, most float64) (float64, Search, error) {
 	yield := func(rate float64) float64 {
 		return rate * q.states.balance(rate/perSecond).admitted * q.config.Size.OutputTokens
@@ -123,8 +122,7 @@ func (q QueueAnalyzer) sizeTPS(t Targets, most float64) (float64, Search, error)
 	return b.high, b.search, nil
 }
 
-// ttft is the TTFT of the share p of the requests, or the mean for a p of 0, at an
-// arrival rate in requests/ms.
+// ttft returns the TTFT at percentile p, or the mean for p = 0, at an arrival rate in requests/ms.
 func (q QueueAnalyzer) ttft(arrival, p float64) float64 {
 	if p > 0 {
 		return q.percentileTTFT(arrival, p)
@@ -134,8 +132,7 @@ func (q QueueAnalyzer) ttft(arrival, p float64) float64 {
 	return wait + q.config.Service.FirstToken(b.found, q.config.Size)
 }
 
-// itl is the ITL of the share p of the requests, or the mean for a p of 0, at an
-// arrival rate in requests/ms.
+// itl returns the ITL at percentile p, or the mean for p = 0, at an arrival rate in requests/ms.
 func (q QueueAnalyzer) itl(arrival, p float64) float64 {
 	if p > 0 {
 		return q.percentileITL(arrival, p)

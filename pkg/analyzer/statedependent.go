@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// MM1StateDependent is the M/M/1 queue with room for a finite number of requests,
-// whose rate of service depends on how many are in it: r_1 .. r_N, and r_N beyond.
+// MM1StateDependent is the M/M/1 queue with finite capacity, whose service rate depends on the
+// number of its requests: r_1 .. r_N, and r_N beyond.
 //
 //	p_n = p_(n-1) arrival / r_min(n, N)
 //
-// It is how a server that computes requests in batches of up to N looks from
-// outside. It is immutable and safe for concurrent use; its zero value is not usable.
+// It models a server that computes requests in batches of up to N. It is immutable and safe for
+// concurrent use; the zero value is not usable.
 type MM1StateDependent struct {
 	states states
 }
 
-// NewMM1StateDependent takes the rates of service with 1, 2, .. N requests, each
-// 1e-150 to 1e150, in any order of size, and the capacity in requests, at least N, those in
-// service included. It keeps a copy of rates. Errors are *InputError.
+// NewMM1StateDependent returns the queue with the service rates at 1, 2, .. N requests, each 1e-150
+// to 1e150 and in any order of size. The capacity in requests, at least N, includes those in
+// service. It keeps a copy of rates. Errors are *InputError.
 func NewMM1StateDependent(rates []float64, capacity int) (MM1StateDependent, error) {
 	if err := atLeast("the number of rates", len(rates), 1); err != nil {
 		return MM1StateDependent{}, err

@@ -16,7 +16,8 @@ type states struct {
 	ordered bool      // the rates do not decrease
 }
 
-// newStates keeps rates, of which there is at least one, positive and finite.
+// newStates returns the states for one or more rates, which are positive and finite. It keeps
+// rates.
 func newStates(rates []float64, queue int) states {
 	s := states{rate: rates, inverse: make([]float64, len(rates)), queue: queue, ordered: true}
 	for i, r := range rates {
@@ -28,11 +29,11 @@ func newStates(rates []float64, queue int) states {
 	return s
 }
 
-// full is the rate beyond N requests, r_N.
+// full returns r_N, the rate with N or more requests.
 func (s states) full() float64 { return s.rate[len(s.rate)-1] }
 
-// head holds the states 0..N relative to the likeliest of them, so that nothing
-// overflows and what underflows does not count.
+// head holds the weights of the states 0..N relative to the likeliest of them, so that nothing
+// overflows and only negligible weights underflow.
 type head struct {
 	none  float64 // T_0
 	below float64 // T_1 + ... + T_(N-1)
@@ -40,9 +41,8 @@ type head struct {
 	last  float64 // T_N
 }
 
-// head walks from the likeliest state to both ends: one multiplication leads from
-// state to state, and its result is at most 1. Where a weight is no greater than least,
-// from there on none counts.
+// head returns the weights at an arrival rate. It goes from the likeliest state to both ends, with
+// one multiplication for each state and weights of at most 1. It ends at weights of at most least.
 func (s states) head(arrival, least float64) head {
 	if !s.ordered {
 		return s.headByLogarithms(arrival)
@@ -84,8 +84,8 @@ func (s states) head(arrival, least float64) head {
 	return h
 }
 
-// mode is the likeliest of the states 0..N for ordered rates: the last one that is
-// entered at least as fast as it is left.
+// mode returns the likeliest of the states 0..N for ordered rates: the last one whose r_n is at
+// most the arrival rate.
 func (s states) mode(arrival float64) int {
 	low, high := 0, len(s.rate)
 	for low < high {
@@ -99,8 +99,8 @@ func (s states) mode(arrival float64) int {
 	return low
 }
 
-// headByLogarithms is head for rates in any order, whose weights may rise and fall
-// more than once.
+// headByLogarithms returns head for rates in any order, whose weights may rise and fall more than
+// once.
 func (s states) headByLogarithms(arrival float64) head {
 	if arrival == 0 {
 		return head{none: 1}
@@ -124,11 +124,10 @@ func (s states) headByLogarithms(arrival float64) head {
 	return h
 }
 
-// balance is what follows from the weights of all states, which are relative to each
-// other.
+// balance holds sums and means over the weights of all states. Weights are relative.
 type balance struct {
 	accepted float64 // weight of the states in which an arrival finds room
-	queueing float64 // of these, weight of the states in which it has to wait
+	queueing float64 // of these, weight of the states in which an arrival waits
 
 	idle      float64 // share of the time without a request
 	busy      float64 // the rest
@@ -139,22 +138,22 @@ type balance struct {
 	found     float64 // mean of min(n+1, N) over the n that admitted arrivals find
 }
 
-// balance weighs all states at an arrival rate of at least 0.
+// balance returns the balance at an arrival rate of at least 0.
 func (s states) balance(arrival float64) balance {
 	return newBalance(s.head(arrival, 0), newGeometric(arrival, s.full(), s.queue), float64(len(s.rate)))
 }
 
-// negligible is a weight, relative to that of the likeliest state, that changes no digit of
-// a mean over a million states.
+// negligible is a weight relative to the likeliest state that changes no digit of a mean over a
+// million states.
 const negligible = 1e-30
 
-// means is balance for means over all states: chances that are hardly above 0 become 0.
+// means returns balance without negligible weights, for means over all states.
 func (s states) means(arrival float64) balance {
 	return newBalance(s.head(arrival, negligible), newGeometric(arrival, s.full(), s.queue), float64(len(s.rate)))
 }
 
-// newBalance joins the states up to n with those of the queue behind them. Every sum
-// is one of positive terms.
+// newBalance joins the states up to n with those of the queue behind them. All terms of its sums
+// are positive.
 func newBalance(h head, g geometric, n float64) balance {
 	none, below, first := h.none*g.scale, h.below*g.scale, h.first*g.scale
 	open, blocked := h.last*g.open, h.last*g.last

@@ -25,8 +25,8 @@ func (c Config) validate() error {
 	return c.validateTimes()
 }
 
-// validateTimes checks that the times of the service model are what the formulae
-// take them for.
+// validateTimes checks that the times of the service model are finite, not negative, affine in the
+// batch and never falling.
 func (c Config) validateTimes() error {
 	times := [...]struct {
 		name string
@@ -52,7 +52,7 @@ func (c Config) validateTimes() error {
 				"a line through %v ms at batch 1 and %v ms at batch %v that does not fall", one, all, last)}
 		}
 	}
-	// Far beyond any request; rates and their inverses stay numbers.
+	// These are far beyond any request; rates and their inverses stay finite.
 	const least, most = 1e-100, 1e100
 	for _, v := range [...]float64{c.Service.Total(1, c.Size), c.Service.Total(last, c.Size)} {
 		if v < least || v > most {

@@ -1,6 +1,6 @@
 package config
 
-// What an absent value means.
+// The values that stand for absent ones.
 const (
 	DefaultClass    = "Free"
 	DefaultPriority = LowestPriority
@@ -12,21 +12,21 @@ const (
 	LowestPriority  = 100
 )
 
-// SaturationPolicy says what servers get that cannot have all they need. Its
-// zero value is PolicyNone.
+// SaturationPolicy says what a server gets when the stock does not suffice for all it needs. The
+// zero value means PolicyNone.
 type SaturationPolicy string
 
-// The policies, spelt as in the document.
+// The policies, spelled as in the document.
 const (
-	// PolicyNone gives them nothing.
+	// PolicyNone gives such a server nothing.
 	PolicyNone SaturationPolicy = "None"
-	// PolicyPriorityExhaustive gives each in turn, by priority, all that it can use
-	// of what is left.
+	// PolicyPriorityExhaustive gives each server in turn, by priority, all that it can use of the
+	// remaining stock.
 	PolicyPriorityExhaustive SaturationPolicy = "PriorityExhaustive"
-	// PolicyPriorityRoundRobin gives those of one priority one replica each in
-	// turn, before the next priority.
+	// PolicyPriorityRoundRobin gives the servers of one priority one replica each in turn, then
+	// those of the next priority.
 	PolicyPriorityRoundRobin SaturationPolicy = "PriorityRoundRobin"
-	// PolicyRoundRobin gives all one replica each in turn.
+	// PolicyRoundRobin gives all servers one replica each in turn.
 	PolicyRoundRobin SaturationPolicy = "RoundRobin"
 )
 

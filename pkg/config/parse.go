@@ -7,9 +7,9 @@ import (
 	"reflect"
 )
 
-// Parse reads a document, in JSON or YAML, and validates it. Its error joins one
-// *FieldError for each fault, so that a file is corrected in one go; text that is
-// neither JSON nor YAML, or gives a key twice, is a single error.
+// Parse reads a document, in JSON or YAML, and validates it. Its error joins one *FieldError for
+// each fault, so that a user corrects all of them at once. Text that is neither JSON nor YAML, or
+// that gives a key twice, is a single error.
 func Parse(text []byte) (System, error) {
 	asJSON, err := toJSON(text)
 	if err != nil {

@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// checkShape compares a decoded document with the type that it is meant for, and
-// names every key that the type does not have and every value of another kind.
-// The decoder of encoding/json would pass over the former and, for the latter,
-// stop at the first.
+// checkShape compares a decoded document with its type, and reports every unknown key and every
+// value of another kind. The decoder of encoding/json would ignore unknown keys and stop at the
+// first value of another kind.
 func checkShape(tree any, document reflect.Type) error {
 	s := shape{}
 	if top, ok := tree.(map[string]any); !ok || top["system"] == nil {
@@ -30,7 +29,7 @@ func (s *shape) fault(key, value, want string) {
 	s.faults = append(s.faults, &FieldError{Key: key, Value: value, Want: want})
 }
 
-// check compares one value. A null is an absent value, and always accepted.
+// check compares one value. A null counts as absent and is always accepted.
 func (s *shape) check(key string, value any, t reflect.Type) {
 	if value == nil {
 		return

@@ -1,6 +1,6 @@
 package config
 
-// Document is what a file holds.
+// Document is the content of a file.
 type Document struct {
 	System System `json:"system"`
 }
@@ -12,9 +12,8 @@ type System struct {
 	ServiceClassData ServiceClassData `json:"serviceClassData"`
 	ServerData       ServerData       `json:"serverData"`
 	OptimizerData    OptimizerData    `json:"optimizerData"`
-	// CapacityData is what is in stock. In limited mode it must be there; a type
-	// that it does not list has none. In unlimited mode nothing reads it but the
-	// report of accelerators by type.
+	// CapacityData is the stock of accelerators. Limited mode requires it; a type that it does not
+	// list has no stock. In unlimited mode only the report of accelerators by type reads it.
 	CapacityData *CapacityData `json:"capacityData,omitempty"`
 }
 
@@ -27,8 +26,8 @@ type AcceleratorData struct {
 // of one type that are always taken together.
 type Accelerator struct {
 	Name string `json:"name"` // unique, not empty
-	// Type is what stock is counted by, mostly the product name of the card;
-	// empty is a type of that name.
+	// Type is the type by which stock is counted, mostly the product name of the card; empty is a
+	// type of that name.
 	Type         string  `json:"type"`
 	Multiplicity int     `json:"multiplicity"` // cards of this type in one unit; 0 is 1
 	MemSize      float64 `json:"memSize"`      // GB, for the reader of the document only
@@ -54,17 +53,17 @@ type ModelData struct {
 	Models []Profile `json:"models"`
 }
 
-// Profile is what was measured of one model on one accelerator. A pair of name
-// and accelerator is listed once.
+// Profile holds the measurements of one model on one accelerator. A pair of name and accelerator is
+// listed once.
 type Profile struct {
 	Name         string `json:"name"`         // of the model
 	Accelerator  string `json:"acc"`          // name of a declared accelerator
 	Count        int    `json:"accCount"`     // accelerators per replica; 0 is 1
 	MaxBatchSize int    `json:"maxBatchSize"` // requests in a batch, at AtTokens output tokens
-	AtTokens     int    `json:"atTokens"`     // output tokens per request that MaxBatchSize was found at
+	AtTokens     int    `json:"atTokens"`     // output tokens per request at which MaxBatchSize was measured
 
-	// Decode and Prefill are the four-parameter service model; Service is the one
-	// with three. One of the two is given.
+	// Decode and Prefill are the service model with four parameters; Service is the one with three.
+	// A profile has exactly one of the two.
 	Decode  *DecodeParms  `json:"decodeParms,omitempty"`
 	Prefill *PrefillParms `json:"prefillParms,omitempty"`
 	Service *ServiceParms `json:"serviceParms,omitempty"`
@@ -116,7 +115,7 @@ type ServerData struct {
 	Servers []Server `json:"servers"`
 }
 
-// Server is one model served to one class, by as many replicas as it takes.
+// Server is one model served to one service class, by one or more replicas.
 type Server struct {
 	Name            string     `json:"name"`  // unique, not empty
 	Class           string     `json:"class"` // a declared class; empty is DefaultClass
@@ -125,12 +124,12 @@ type Server struct {
 	MinNumReplicas  int        `json:"minNumReplicas"`
 	MaxBatchSize    int        `json:"maxBatchSize"` // requests; 0 takes it from the profile
 	CurrentAlloc    Allocation `json:"currentAlloc"`
-	// DesiredAlloc is where published versions wrote their answer. It is read, so
-	// that such a file loads, and not used.
+	// DesiredAlloc holds the answer of published versions. It is accepted, so that such a file
+	// loads, and not used.
 	DesiredAlloc Allocation `json:"desiredAlloc,omitzero"`
 }
 
-// Allocation is what a server has, or should have.
+// Allocation is what a server has, or is given.
 type Allocation struct {
 	Accelerator string  `json:"accelerator"` // name; empty where there is none
 	NumReplicas int     `json:"numReplicas"`
@@ -141,7 +140,7 @@ type Allocation struct {
 	Load        Load    `json:"load,omitzero"`
 }
 
-// Load is what a server is asked to do.
+// Load is the load of a server.
 type Load struct {
 	ArrivalRate  float64 `json:"arrivalRate"`  // requests/min; negative: not known
 	InputTokens  float64 `json:"avgInTokens"`  // tokens/request
@@ -153,7 +152,7 @@ type OptimizerData struct {
 	Optimizer *Optimizer `json:"optimizer,omitempty"`
 }
 
-// Optimizer says how to optimize.
+// Optimizer holds the options of the optimizer.
 type Optimizer struct {
 	Unlimited         bool             `json:"unlimited"`         // ignore the stock
 	DelayedBestEffort bool             `json:"delayedBestEffort"` // best effort after all classes, not after each
@@ -171,8 +170,7 @@ type Capacity struct {
 	Count int    `json:"count"` // cards
 }
 
-// Solution is the answer: the allocation by server. A server that gets none is
-// absent.
+// Solution is the answer: the allocation by server. A server without an allocation is absent.
 type Solution struct {
 	Allocations map[string]Allocation `json:"allocations"`
 }

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// toJSON returns text, which is JSON or YAML, as JSON. JSON is left as it is:
-// YAML reads most of it, but not every escape.
+// toJSON returns text, which is JSON or YAML, as JSON. JSON is returned unchanged: a YAML parser
+// reads most of it, but not every escape.
 func toJSON(text []byte) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if json.Valid(text) {
@@ -22,19 +22,18 @@ func toJSON(text []byte) ([]byte, error) {
 	return yaml.YAMLToJSONStrict(text)
 }
 
-// infinite finds what YAML has for numbers that are not finite, with its neighbours.
+// infinite matches the numbers of YAML that are not finite, with the characters around them.
 var infinite = regexp.MustCompile(`(?im)(^|[\s:\[{,])([-+]?\.(?:inf|nan))($|[\s,\]}])`)
 
-// notFinite names the fields of a YAML text that hold no finite number, of which
-// err says no more than that there is one. It returns nil for other errors, and
-// where it finds none.
+// notFinite reports the fields of a YAML text whose numbers are not finite; err says only that
+// there is one. It returns nil for other errors, and where it finds none.
 func notFinite(text []byte, err error) error {
 	if _, ok := errors.AsType[*json.UnsupportedValueError](err); !ok {
 		return nil
 	}
-	// As text they pass, and then fail for being none of the kind that is wanted.
+	// In quotes they parse, and checkShape then reports that they are not numbers.
 	quoted := infinite.ReplaceAll(text, []byte(`$1"$2"$3`))
-	quoted = infinite.ReplaceAll(quoted, []byte(`$1"$2"$3`)) // those with a neighbour in common
+	quoted = infinite.ReplaceAll(quoted, []byte(`$1"$2"$3`)) // matches that share a character with the one before
 	var shape error
 	if asJSON, err := toJSON(quoted); err == nil {
 		if tree, err := decodeTree(asJSON); err == nil {
@@ -44,9 +43,8 @@ func notFinite(text []byte, err error) error {
 	return shape
 }
 
-// decodeTree decodes valid JSON into maps, slices and scalars, numbers as
-// json.Number. Unlike encoding/json it takes a key that is given twice for an
-// error.
+// decodeTree decodes valid JSON into maps, slices and scalars, numbers as json.Number. Unlike
+// encoding/json it rejects a key that is given twice.
 func decodeTree(text []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

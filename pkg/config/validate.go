@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// The largest values that are accepted. They are far beyond any fleet, and small
-// enough for every product of them to be exact in 64 bits.
+// The largest values that are accepted. They are far beyond any fleet, and a product of three
+// counts is exact in 64 bits.
 const (
 	maxCount  = 1_000_000 // replicas, accelerators, requests in a batch
 	maxNumber = 1e12      // costs, times, rates, tokens
 )
 
-// Validate returns what is not accepted of a System, or nil: the joined
-// *FieldError values of all faults, in the order of the document.
+// Validate returns the joined *FieldError values of all faults of a System, in the order of the
+// document, or nil.
 //
-// What only one server needs and lacks (a profile of its model on an accelerator,
-// a target of its model in its class) is no fault of the document: that server
-// gets no allocation, and pkg/core says why.
+// A missing input of a single server (a profile of its model on an accelerator, a target of its
+// model in its class) is no fault of the document: that server gets no allocation, and pkg/core
+// says why.
 func (s System) Validate() error {
 	v := validator{accelerators: names{}, classes: names{}}
 	v.acceleratorData(s.AcceleratorData)
@@ -159,7 +159,7 @@ func (v *validator) currentAlloc(key string, a Allocation) {
 
 func (v *validator) optimizerData(d OptimizerData, capacity *CapacityData) {
 	if d.Optimizer == nil {
-		return // pkg/manager needs it; others may not
+		return // only pkg/manager needs it
 	}
 	if p := d.Optimizer.SaturationPolicy; p != "" && !slices.Contains(Policies(), p) {
 		var want []string
@@ -190,7 +190,7 @@ func (v *validator) fault(key, value, want string) {
 	v.faults = append(v.faults, &FieldError{Key: key, Value: value, Want: want})
 }
 
-// unique checks a name that must not be empty, nor used before.
+// unique checks that a name is not empty and was not used before.
 func (v *validator) unique(used names, key, name string) {
 	if name == "" {
 		v.fault(key, `""`, "a name")
@@ -199,7 +199,7 @@ func (v *validator) unique(used names, key, name string) {
 	v.distinct(used, key, strconv.Quote(name))
 }
 
-// distinct checks that a quoted name, or a pair of them, is not used before.
+// distinct checks that a quoted name, or a pair of names, was not used before.
 func (v *validator) distinct(used names, key, quoted string) {
 	if first, ok := used[quoted]; ok {
 		v.fault(key, quoted, "a name of its own; it is that of "+first)

@@ -4,13 +4,13 @@ package core
 // of one type that are always taken together.
 type Accelerator struct {
 	Name         string  // unique in a System
-	Type         string  // what stock is counted by; empty is the name
+	Type         string  // type by which stock is counted; empty is the name
 	Multiplicity int     // cards of the type in one unit; 0 is 1
 	Cost         float64 // of one unit per hour, multiplicity included, 0 or more
 	Power        Power
 }
 
-// stockType returns the type that the accelerator is counted as.
+// stockType returns the type by which the stock of the accelerator is counted.
 func (a Accelerator) stockType() string {
 	if a.Type == "" {
 		return a.Name

@@ -2,20 +2,19 @@ package core
 
 import "cmp"
 
-// Allocation is a number of replicas on one accelerator, and what comes of it.
-// Its zero value is no allocation.
+// Allocation is a number of replicas on one accelerator, with their cost and latency. The zero
+// value is no allocation.
 type Allocation struct {
 	Accelerator string // name
-	Type        string // type that stock is counted by
+	Type        string // type by which stock is counted
 	Units       int    // accelerators of that type in one replica
 	Replicas    int
-	// Wanted is the number of replicas that the objectives take. Replicas is less
-	// where the stock did not allow them; ITL, TTFT and Utilization are then those
-	// that Wanted replicas would give.
+	// Wanted is the number of replicas that the objectives need. Replicas is less where the stock
+	// does not suffice; ITL, TTFT and Utilization are then those that Wanted replicas would give.
 	Wanted      int
 	MaxBatch    int     // requests in a batch
 	Cost        float64 // of all replicas per hour
-	Value       float64 // Cost against what runs now, moves included; may be negative
+	Value       float64 // Cost less the cost of the current replicas, moves included; may be negative
 	ITL, TTFT   float64 // mean, ms
 	Utilization float64 // ratio, requests in service to MaxBatch
 	MaxRate     float64 // requests/s that one replica serves within the objectives
@@ -28,13 +27,12 @@ func (a Allocation) Saturated(rate float64) bool {
 	return rate > float64(a.Replicas)*a.MaxRate
 }
 
-// MovePenalty is the share of both costs that a move to another accelerator
-// costs, as published.
+// MovePenalty is the price of a move to another accelerator as a share of both costs, as published.
 const MovePenalty = 0.1
 
-// TransitionPenalty returns the value of going from a to b: 0 where nothing
-// changes, the difference of their costs on the same accelerator, and on another
-// a tenth of both costs besides. It is negative where that saves.
+// TransitionPenalty returns the value of going from a to b: 0 where nothing changes, the difference
+// of their costs on the same accelerator, and a tenth of both costs more on another. It is negative
+// for a saving.
 func (a Allocation) TransitionPenalty(b Allocation) float64 {
 	switch {
 	case a.Accelerator != b.Accelerator:
@@ -45,8 +43,8 @@ func (a Allocation) TransitionPenalty(b Allocation) float64 {
 	return b.Cost - a.Cost
 }
 
-// Limit returns the allocation with at most so many replicas: cost and value in
-// proportion, as published. Wanted stays.
+// Limit returns the allocation with at most that many replicas, and cost and value in proportion,
+// as published. Wanted does not change.
 func (a Allocation) Limit(replicas int) Allocation {
 	if replicas >= a.Replicas {
 		return a

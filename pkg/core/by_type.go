@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// TypeUse is what allocations take of one type of accelerator.
+// TypeUse is the use of one type of accelerator.
 type TypeUse struct {
 	Type  string
-	Count int     // accelerators in use; math.MaxInt where they are too many to count
+	Count int     // accelerators in use; math.MaxInt where the count overflows
 	Limit int     // accelerators in stock
 	Cost  float64 // per hour, of the replicas on this type
 }
 
-// AllocateByType adds up allocations by type of accelerator, sorted by type. A
-// type that stock does not list has a limit of 0, and one that nothing uses is
-// listed with its limit.
+// AllocateByType returns the sums of the allocations by type of accelerator, sorted by type. A type
+// that stock does not list has a limit of 0. A type of the stock that no allocation uses is
+// included.
 func AllocateByType(allocations []Allocation, stock map[string]int) []TypeUse {
 	uses := make(map[string]TypeUse, len(stock))
 	for name, limit := range stock {
@@ -35,7 +35,7 @@ func AllocateByType(allocations []Allocation, stock map[string]int) []TypeUse {
 	return slices.SortedFunc(maps.Values(uses), func(a, b TypeUse) int { return cmp.Compare(a.Type, b.Type) })
 }
 
-// added is count + replicas x units, math.MaxInt where that is more than an int holds.
+// added returns count + replicas x units, or math.MaxInt on overflow.
 func added(count, replicas, units int) int {
 	if units > 0 && replicas > (math.MaxInt-count)/units {
 		return math.MaxInt

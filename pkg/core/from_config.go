@@ -8,8 +8,8 @@ import (
 // secondsPerMinute converts the arrival rates of a document.
 const secondsPerMinute = 60
 
-// FromConfig makes a System of a document: it validates it, applies the defaults
-// and converts the units. Its error is that of config.System.Validate.
+// FromConfig returns the System of a document. It validates the document, applies the defaults and
+// converts the units. Its error is that of config.System.Validate.
 func FromConfig(spec config.System, rules Rules) (System, error) {
 	if err := spec.Validate(); err != nil {
 		return System{}, err
@@ -46,7 +46,7 @@ func accelerators(d config.AcceleratorData) []Accelerator {
 	return out
 }
 
-// models gathers the profiles of each model, which a document lists one by one.
+// models collects the profiles of each model.
 func models(d config.ModelData) []Model {
 	profiles := map[string][]Profile{}
 	for _, p := range d.Models {

@@ -16,15 +16,14 @@ type Placement struct {
 	Profile     Profile // of the server's model on the accelerator
 }
 
-// maxReplicas is the largest allocation; one that needs more is refused as
-// beyond any fleet.
+// maxReplicas is the largest number of replicas, beyond any fleet. A larger need is an error.
 const maxReplicas = 1_000_000
 
 // maxBatchLimit is the largest batch. The tables of the queueing model grow with
 // it, and no replica computes a million requests at once.
 const maxBatchLimit = 1 << 20
 
-// errUnknownLoad is why a server without a known load has no allocation.
+// errUnknownLoad is the reason why a server without a known load has no allocation.
 var errUnknownLoad = errors.New("the load is not known")
 
 // InfeasibleError says why a server can have no allocation on an accelerator.
@@ -33,7 +32,7 @@ type InfeasibleError struct {
 	Err                 error
 }
 
-// Error names the server, the accelerator and the reason.
+// Error returns a message with the server, the accelerator and the reason.
 func (e *InfeasibleError) Error() string {
 	return fmt.Sprintf("server %q on accelerator %q: %v", e.Server, e.Accelerator, e.Err)
 }
@@ -45,21 +44,21 @@ func (e *InfeasibleError) Unwrap() error { return e.Err }
 // CreateAllocation returns the fewest replicas of a placement that carry the load
 // within the objectives, what they cost and which latency they give.
 //
-// Without load (no arrivals, or no output tokens) these are the server's minimum,
-// and with a minimum of 0 an allocation without replicas that keeps the
-// accelerator's name. Errors are *InfeasibleError.
+// Without load (no arrivals, or no output tokens) it returns the server's minimum; with a minimum
+// of 0 that is an allocation without replicas that keeps the accelerator's name. Errors are
+// *InfeasibleError.
 func CreateAllocation(p Placement, rules Rules) (Allocation, error) {
 	return p.valued(p.create(rules))
 }
 
-// Predict returns the allocation with so many replicas, 1 or more, that share
-// rate requests/s, 0 or more, evenly: its cost and the latency it gives. Errors
-// are *InfeasibleError; a rate beyond what the replicas serve at all is one.
+// Predict returns the allocation, with cost and latency, of the given number of replicas, 1 or
+// more, that share rate requests/s, 0 or more, evenly. Errors are *InfeasibleError. A rate above
+// the range of the replicas is an error.
 func Predict(p Placement, rules Rules, replicas int, rate float64) (Allocation, error) {
 	return p.valued(p.predict(rules, replicas, rate))
 }
 
-// valued returns a with its value, or the error that there is none.
+// valued returns a with its value, or err as an *InfeasibleError.
 func (p Placement) valued(a Allocation, err error) (Allocation, error) {
 	if err != nil {
 		return Allocation{}, &InfeasibleError{Server: p.Server.Name, Accelerator: p.Accelerator.Name, Err: err}
@@ -98,7 +97,7 @@ func (p Placement) create(rules Rules) (Allocation, error) {
 	return p.withLatency(a, view, demand/float64(a.Replicas))
 }
 
-// idle returns so many replicas without load.
+// idle returns the allocation of replicas without load.
 func (p Placement) idle(rules Rules, replicas int) (Allocation, error) {
 	a := p.allocation(replicas)
 	if a.Replicas == 0 {
@@ -116,15 +115,15 @@ func (p Placement) idle(rules Rules, replicas int) (Allocation, error) {
 		return Allocation{}, err
 	}
 	a.MaxBatch = p.batchLimit()
-	// Without a load there is no size to find a rate for: as published, that of full
-	// batches of which every request prefills alone and decodes once.
+	// Without load there is no size of request to find a rate for. The published rate is that of
+	// full batches in which every request prefills alone and decodes once.
 	full := p.Profile.Service.Decode(float64(a.MaxBatch), p.size())
 	a.MaxRate = 1000 * float64(a.MaxBatch) / (a.TTFT + full)
 	return a, nil
 }
 
-// sized returns one replica as the rules see it, nil where only its capacity is known, and
-// how many requests/s it serves within the objectives.
+// sized returns one replica as the rules see it, nil where only its capacity is known, and its rate
+// in requests/s within the objectives.
 func (p Placement) sized(rules Rules) (replica, float64, error) {
 	if p.Profile.Capacity > 0 {
 		return nil, p.Profile.Capacity, nil
@@ -157,7 +156,7 @@ func (p Placement) predict(rules Rules, replicas int, rate float64) (Allocation,
 	return p.withLatency(a, view, rate/float64(replicas))
 }
 
-// allocation returns so many replicas, without their latency.
+// allocation returns the allocation of replicas without their latency.
 func (p Placement) allocation(replicas int) Allocation {
 	count := max(p.Profile.Count, 1)
 	return Allocation{
@@ -170,7 +169,7 @@ func (p Placement) allocation(replicas int) Allocation {
 	}
 }
 
-// withLatency adds the batch of a replica, and what each does at its rate, in requests/s.
+// withLatency adds the batch of a replica, and its latency and utilization at rate requests/s.
 func (p Placement) withLatency(a Allocation, view replica, rate float64) (Allocation, error) {
 	if view == nil {
 		return a, nil
@@ -195,8 +194,8 @@ func (p Placement) queue() (analyzer.QueueAnalyzer, error) {
 	})
 }
 
-// batchLimit returns the requests that fit in a batch. Without load it is that of
-// the profile.
+// batchLimit returns the number of requests that fit in a batch. Without load it is MaxBatch of the
+// profile.
 func (p Placement) batchLimit() int {
 	switch {
 	case p.Server.MaxBatch > 0:
@@ -207,7 +206,7 @@ func (p Placement) batchLimit() int {
 	return p.Profile.BatchLimit(p.Server.Load.OutputTokens)
 }
 
-// size returns the mean request; without output tokens, one that has one.
+// size returns the mean size of a request, with at least one output token.
 func (p Placement) size() analyzer.RequestSize {
 	l := p.Server.Load
 	if l.OutputTokens == 0 {

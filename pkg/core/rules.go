@@ -2,22 +2,21 @@ package core
 
 import "github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 
-// Rules says by which rules a replica is sized.
+// Rules are the rules by which a replica is sized.
 type Rules int
 
 const (
-	// Correct is what the models say. A TPS target sets a demand beside the load,
-	// the greater counts. Without load, TTFT is that of a lone request with its
-	// input tokens.
+	// Correct follows the models. The demand is the greater of the load and the TPS target. Without
+	// load, the TTFT is that of a lone request with its input tokens.
 	Correct Rules = iota
-	// Published keeps three simplifications of the published versions, so that old
-	// numbers stay comparable. A TPS target replaces the load as the demand and
-	// takes a tenth off the greatest rate, whatever its value. Without load, TTFT
-	// leaves the input tokens out. A queue of capacity 1 is refused.
+	// Published keeps the simplifications of the published versions, so that old numbers stay
+	// comparable. A TPS target of any value replaces the load as the demand and reduces the
+	// greatest rate by a tenth. Without load, the TTFT ignores the input tokens. A queue of
+	// capacity 1 is an error. See analyzer.Published for the others.
 	Published
 )
 
-// replica is one replica seen by the rules.
+// replica is one replica as the rules see it.
 type replica interface {
 	Size(analyzer.Targets) (analyzer.Sizing, error)
 	Analyze(rate float64) (analyzer.Metrics, error)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Parts are what a System is made of, in any order.
+// Parts are the parts of a System, in any order.
 type Parts struct {
 	Accelerators []Accelerator
 	Models       []Model
@@ -15,29 +15,28 @@ type Parts struct {
 	Servers      []Server
 }
 
-// System is an allocation problem: every server with the allocations that it may
-// choose from. It is immutable, and safe for concurrent use; its zero value has
-// no servers.
+// System is an allocation problem: every server with its possible allocations. It is immutable and
+// safe for concurrent use; the zero value has no servers.
 type System struct {
 	choices []Choice
 }
 
-// Choice is one server and what it may choose from.
+// Choice is one server with its possible allocations.
 type Choice struct {
 	Server   Server
 	Priority int // of its class, lower is more important
 	// Candidates are sorted by value, then cost, then accelerator.
 	Candidates []Allocation
-	// Refused says why there is no candidate on an accelerator, sorted by it. One
-	// without an accelerator says why there is none at all.
+	// Refused says why an accelerator gives no candidate, sorted by accelerator. An error without
+	// an accelerator says why there is no candidate at all.
 	Refused []InfeasibleError
 
 	placements map[string]Placement // of Candidates, by accelerator
 	rules      Rules
 }
 
-// Predict returns what so many replicas on the accelerator of a candidate do with
-// a rate in requests/s that they share evenly; see the function Predict.
+// Predict returns the allocation of replicas on the accelerator of a candidate, which share rate
+// requests/s evenly; see the function Predict.
 func (c Choice) Predict(accelerator string, replicas int, rate float64) (Allocation, error) {
 	p, ok := c.placements[accelerator]
 	if !ok {
@@ -46,10 +45,9 @@ func (c Choice) Predict(accelerator string, replicas int, rate float64) (Allocat
 	return Predict(p, c.rules, replicas, rate)
 }
 
-// NewSystem sizes every server on every accelerator that it may use. An error
-// names a name used twice, or a class or a profile's accelerator that is not
-// among the parts; that a server can have no allocation is no error, but in its
-// Choice.
+// NewSystem sizes every server on every accelerator that it may use. Errors are a name used twice,
+// and a class or a profile's accelerator that is not among the parts. A server that can have no
+// allocation is no error: its Choice says why.
 func NewSystem(parts Parts, rules Rules) (System, error) {
 	x, err := newIndex(parts)
 	if err != nil {
@@ -63,11 +61,11 @@ func NewSystem(parts Parts, rules Rules) (System, error) {
 	return s, nil
 }
 
-// Choices returns the servers by name. The slice is the caller's; the slices
-// inside are shared and must not be modified.
+// Choices returns the servers sorted by name. The caller may modify the slice, but not the shared
+// slices in its elements.
 func (s System) Choices() []Choice { return slices.Clone(s.choices) }
 
-// Choice returns one server and whether there is such a server.
+// Choice returns the server of that name, and whether there is one.
 func (s System) Choice(server string) (Choice, bool) {
 	i, ok := slices.BinarySearchFunc(s.choices, server, func(c Choice, name string) int {
 		return cmp.Compare(c.Server.Name, name)

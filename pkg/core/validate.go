@@ -10,9 +10,8 @@ import (
 // enough for products with maxReplicas to keep their digits.
 const maxAmount = 1e12
 
-// validate returns an *analyzer.InputError that names the first number out of its
-// range. The load, the batch and what the queueing model reads are checked where
-// they are used.
+// validate returns an *analyzer.InputError that names the first number out of its range. The load,
+// the batch and the inputs of the queueing model are checked where they are used.
 func (p Placement) validate() error {
 	for _, n := range [...]struct {
 		field string
@@ -29,7 +28,7 @@ func (p Placement) validate() error {
 			return &analyzer.InputError{Field: n.field, Value: n.value, Want: fmt.Sprintf("0 to %d", maxReplicas)}
 		}
 	}
-	if p.Server.MaxBatch < 0 { // its end is that of every batch
+	if p.Server.MaxBatch < 0 { // queue checks its upper end
 		return &analyzer.InputError{Field: "Server.MaxBatch", Value: p.Server.MaxBatch, Want: "0 or more"}
 	}
 	for _, x := range [...]struct {

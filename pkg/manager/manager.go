@@ -12,19 +12,19 @@ import (
 // ErrNoOptimizer is returned for a document without an optimizer.
 var ErrNoOptimizer = errors.New("missing optimizer spec")
 
-// Options say how to optimize beyond what the document says. The zero value is
-// greedy, by the correct rules.
+// Options are the options of Optimize that the document does not hold. The zero value is greedy, by
+// the correct rules.
 type Options struct {
 	Rules core.Rules
-	// Exact asks for a solution that is proven to be the best, nil for a greedy one.
-	// Its Policy is taken from the document.
+	// Exact asks for a proven best solution; nil asks for a greedy one. Its Policy is taken from
+	// the document.
 	Exact *solver.MIPOptions
 }
 
 // Result is the answer.
 type Result struct {
 	Solution solver.Solution
-	// ByType is what the solution takes of each type of accelerator.
+	// ByType is the use of each type of accelerator by the solution.
 	ByType []core.TypeUse
 }
 
@@ -38,9 +38,9 @@ var (
 	_ optimizer = solver.MIPSolver{}
 )
 
-// Optimize finds an allocation for every server of a document. Errors are
-// ErrNoOptimizer, those of config.System.Validate, and options out of range; a
-// server that can have no allocation is no error, but in Solution.Shortfalls.
+// Optimize finds an allocation for every server of a document. Errors are ErrNoOptimizer, those of
+// config.System.Validate, and options out of range. A server that can have no allocation is no
+// error: Solution.Shortfalls names it.
 func Optimize(spec config.System, options Options) (Result, error) {
 	if spec.OptimizerData.Optimizer == nil {
 		return Result{}, ErrNoOptimizer
@@ -65,7 +65,7 @@ func Optimize(spec config.System, options Options) (Result, error) {
 	return Result{Solution: s, ByType: core.AllocateByType(allocations, stock)}, nil
 }
 
-// choose makes the solver that document and options ask for.
+// choose returns the solver that document and options ask for.
 func choose(spec config.Optimizer, options Options) (optimizer, error) {
 	if options.Exact != nil {
 		exact := *options.Exact
@@ -77,8 +77,8 @@ func choose(spec config.Optimizer, options Options) (optimizer, error) {
 	})
 }
 
-// Document returns the answer as a document: one allocation for each server, those
-// that get none absent. A mix cannot be said in it and is an error.
+// Document returns the answer as a document: one allocation for each server; servers without one
+// are absent. A document cannot hold a mix: a server with several accelerators is an error.
 func (r Result) Document() (config.Solution, error) {
 	out := config.Solution{Allocations: make(map[string]config.Allocation, len(r.Solution.Assignments))}
 	for _, a := range r.Solution.Assignments {

@@ -8,7 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/core"
 )
 
-// checkPolicy returns the policy that is meant.
+// checkPolicy returns p, or PolicyNone for the empty policy. Its error is an unknown policy.
 func checkPolicy(p config.SaturationPolicy) (config.SaturationPolicy, error) {
 	if p == "" {
 		return config.PolicyNone, nil
@@ -19,9 +19,9 @@ func checkPolicy(p config.SaturationPolicy) (config.SaturationPolicy, error) {
 	return p, nil
 }
 
-// bestEffort gives servers that could not be served in full what the policy
-// allows them of the stock that is left, never more than they want. The servers
-// come in the order of their turns; it adds to given and takes from left.
+// bestEffort gives servers that could not be served in full the part of the remaining stock that
+// the policy allows, never more than they want. The servers come in the order of their turns. It
+// adds to given and takes from left.
 func bestEffort(policy config.SaturationPolicy, servers []core.Choice, given map[string][]core.Allocation, left stock) {
 	switch policy {
 	case config.PolicyPriorityExhaustive:
@@ -44,7 +44,7 @@ func bestEffort(policy config.SaturationPolicy, servers []core.Choice, given map
 	}
 }
 
-// exhaust gives a server all that it can use of the first candidate that fits.
+// exhaust gives a server as many replicas as fit of the first candidate that fits at all.
 func exhaust(c core.Choice, given map[string][]core.Allocation, left stock) {
 	for _, a := range c.Candidates {
 		if n := left.fits(a); n > 0 {
@@ -56,10 +56,10 @@ func exhaust(c core.Choice, given map[string][]core.Allocation, left stock) {
 	}
 }
 
-// takeTurns gives the servers one replica each in turn, of the first candidate
-// that fits at the first turn, until none can be given.
+// takeTurns gives the servers one replica each in turn until none fits. A server stays with the
+// candidate that fits at its first turn.
 func takeTurns(servers []core.Choice, given map[string][]core.Allocation, left stock) {
-	chosen := make([]int, len(servers)) // the candidate, -1 if none fits
+	chosen := make([]int, len(servers)) // index of the candidate, -1 if none fits
 	got := make([]int, len(servers))
 	for i, c := range servers {
 		chosen[i] = -1

@@ -10,16 +10,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/core"
 )
 
-// Constraints bound a solution. The zero value bounds nothing.
+// Constraints limit a solution. The zero value limits nothing.
 type Constraints struct {
-	// Limited says that no more accelerators are used than Stock holds.
+	// Limited says that the solution uses at most the accelerators of Stock.
 	Limited bool
-	// Stock is what there is by type of accelerator, 0 or more; a type that is
-	// missing has none. It is only read if Limited is true.
+	// Stock is the number of accelerators by type, 0 or more; a missing type has none. It is only
+	// read if Limited is true.
 	Stock map[string]int
-	// Bounds limits the replicas of a variant. A variant without an entry has none.
-	// With MIPOptions.Mix a server that is served has at least Min of every variant
-	// that could be chosen: where one of them is out of stock, it is not served.
+	// Bounds limits the replicas of a variant. A variant without an entry is not limited. With
+	// MIPOptions.Mix a served server has at least Min replicas of every variant that it may use:
+	// where one of them is out of stock, the server is not served.
 	Bounds map[Variant]Bounds
 }
 
@@ -32,7 +32,7 @@ type Bounds struct {
 	Max int // Min or more; 0 forbids the variant
 }
 
-// validate names the first entry out of its range.
+// validate returns an error for the first entry out of its range.
 func (c Constraints) validate(system core.System) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Stock)) {
 		if n := c.Stock[name]; n < 0 {
@@ -55,8 +55,8 @@ func (c Constraints) validate(system core.System) error {
 	return nil
 }
 
-// choices returns the servers with the candidates that the bounds allow: one
-// below its minimum is raised to it, one above its maximum refused.
+// choices returns the servers with the candidates that the bounds allow: a candidate below its
+// minimum is raised to it, one above its maximum is refused.
 func (c Constraints) choices(system core.System) []core.Choice {
 	choices := system.Choices()
 	if len(c.Bounds) == 0 {
@@ -96,7 +96,7 @@ func (c Constraints) bound(choice core.Choice) core.Choice {
 	return choice
 }
 
-// stock is what is left by type of accelerator.
+// stock is the number of accelerators left, by type.
 type stock map[string]int
 
 // fits returns how many of the replicas of an allocation the stock allows.
@@ -107,5 +107,5 @@ func (s stock) fits(a core.Allocation) int {
 	return min(a.Replicas, s[a.Type]/a.Units)
 }
 
-// take removes what an allocation uses.
+// take removes the accelerators of an allocation.
 func (s stock) take(a core.Allocation) { s[a.Type] -= a.Replicas * a.Units }

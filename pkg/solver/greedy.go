@@ -10,28 +10,26 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/core"
 )
 
-// GreedyOptions are the options of a GreedySolver. The zero value gives servers
-// that the stock does not suffice for nothing.
+// GreedyOptions are the options of a GreedySolver. With the zero value a server gets all it wants
+// or nothing.
 type GreedyOptions struct {
-	// Policy says what servers get that cannot have all they want; the empty policy
-	// is config.PolicyNone.
+	// Policy says what a server gets that cannot have all it wants; the empty policy means
+	// config.PolicyNone.
 	Policy config.SaturationPolicy
-	// DelayedBestEffort applies the policy after all priorities were served, not
-	// after each of them.
+	// DelayedBestEffort applies the policy once, after all priorities were served, and not after
+	// each.
 	DelayedBestEffort bool
 }
 
 // GreedySolver serves one server after the other with the best candidate that
 // the stock still allows.
 //
-// Next is always the server of the most important priority; among equals, the one
-// whose next candidate is worst against the one it would get; then the one whose
-// candidate has the higher value; then by name. Where a candidate does not fit,
-// the server goes on to its next one and queues again.
+// The next server is the one of the most important priority; among equals, the one that loses most
+// by its next candidate; then the one whose candidate has the higher value; then the first by name.
+// Where a candidate does not fit, the server takes its next one and queues again.
 type GreedySolver struct{ options GreedyOptions }
 
-// NewGreedySolver returns a greedy solver. Its error is a policy that does not
-// exist.
+// NewGreedySolver returns a greedy solver. Its error is an unknown policy.
 func NewGreedySolver(options GreedyOptions) (GreedySolver, error) {
 	policy, err := checkPolicy(options.Policy)
 	if err != nil {
@@ -67,8 +65,7 @@ func cheapest(choices []core.Choice) Solution {
 	return s
 }
 
-// allocate returns what every server gets, by name, and what is left. It takes
-// from the stock it is given.
+// allocate returns the allocations by name of the server, and the remaining stock. It changes left.
 func (g GreedySolver) allocate(choices []core.Choice, left stock) (given map[string][]core.Allocation, _ stock) {
 	given = make(map[string][]core.Allocation, len(choices))
 	waiting := make(queue, 0, len(choices))
@@ -109,8 +106,8 @@ func (g GreedySolver) allocate(choices []core.Choice, left stock) (given map[str
 // entry is a server that waits for its allocation.
 type entry struct {
 	choice core.Choice
-	at     int     // its present candidate
-	regret float64 // what it loses by the next one
+	at     int     // index of the present candidate
+	regret float64 // what it loses by the next candidate
 }
 
 func newEntry(c core.Choice) *entry {
@@ -121,7 +118,7 @@ func newEntry(c core.Choice) *entry {
 
 func (e *entry) candidate() core.Allocation { return e.choice.Candidates[e.at] }
 
-// next goes on to the next candidate, and reports whether there is one.
+// next moves to the next candidate, and reports whether there is one.
 func (e *entry) next() bool {
 	if e.at+1 == len(e.choice.Candidates) {
 		return false
@@ -131,8 +128,7 @@ func (e *entry) next() bool {
 	return true
 }
 
-// loss returns by how much the next candidate is worse, without limit if there is
-// none.
+// loss returns by how much the next candidate is worse; +Inf if there is none.
 func (e *entry) loss() float64 {
 	if e.at+1 == len(e.choice.Candidates) {
 		return math.Inf(1)
@@ -140,7 +136,7 @@ func (e *entry) loss() float64 {
 	return e.choice.Candidates[e.at+1].Value - e.choice.Candidates[e.at].Value
 }
 
-// queue is a heap of the servers that wait, the next to be served at its head.
+// queue is a heap of the waiting servers, with the next one to serve at its head.
 type queue []*entry
 
 func (q queue) Len() int      { return len(q) }

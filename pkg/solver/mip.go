@@ -18,24 +18,22 @@ type MIPOptions struct {
 	// Mix lets the replicas of several accelerators share the load of one server.
 	// Without it a server has one accelerator, as in the published solution.
 	//
-	// In a mix, Server.MinReplicas of m means that no replica counts for more than a
-	// part of 1/m of the demand; and each replica on an accelerator that the server
-	// does not run on now costs MovePenalty more.
+	// In a mix, Server.MinReplicas of m means that a replica counts for at most 1/m of the demand,
+	// and each replica on an accelerator that the server does not use now costs MovePenalty more.
 	Mix bool
-	// Policy says what servers get that cannot be served in full; the empty policy
-	// is config.PolicyNone. It shares out what the exact solution leaves.
+	// Policy says what a server gets that cannot be served in full; the empty policy means
+	// config.PolicyNone. It shares out the stock that the exact solution leaves.
 	Policy config.SaturationPolicy
-	// Gap is the relative gap that is good enough, 0 or more: 0.01 ends the search
-	// when the solution is proven to be within 1 % of the best, and no priority
-	// leaves out more than 1 % of all servers beyond those that it must.
+	// Gap is the accepted relative gap, 0 or more: 0.01 ends the search when the solution is proven
+	// to be within 1 % of the best, and no priority leaves out more than 1 % of all servers beyond
+	// those that it must.
 	Gap float64
-	// MaxWork ends the search after so many problems of one server were solved, 0
-	// for never. One with many mixes of accelerators counts for more, and ends with a
-	// good mix after a while. Unlike Stop it gives the same solution on every machine.
+	// MaxWork ends the search after so many problems of one server; 0 is no limit. A problem with
+	// many mixes of accelerators counts for more, and may end with a good mix instead of the best.
+	// Unlike Stop, MaxWork gives the same solution on every machine.
 	MaxWork int
-	// Stop is asked every now and then, and ends the search by returning true; nil
-	// is never. The best solution so far is returned, with its bound. It is called
-	// by the goroutine that called Solve.
+	// Stop is called from time to time, by the goroutine of Solve, and ends the search when it
+	// returns true; nil is never. Solve then returns the best solution found, with its bound.
 	Stop func() bool
 }
 
@@ -59,9 +57,8 @@ func NewMIPSolver(options MIPOptions) (MIPSolver, error) {
 	return MIPSolver{options}, nil
 }
 
-// Solve returns what every server gets, and how good that is known to be. Servers
-// that cannot be served are named in Shortfalls, and the others are solved. Its
-// error is a constraint out of range.
+// Solve returns what every server gets, with its proof. Shortfalls names the servers that cannot be
+// served; the others are solved. The error is a constraint out of range.
 func (m MIPSolver) Solve(system core.System, constraints Constraints) (Solution, error) {
 	if err := constraints.validate(system); err != nil {
 		return Solution{}, err
@@ -97,8 +94,8 @@ func (m MIPSolver) Solve(system core.System, constraints Constraints) (Solution,
 	return s, nil
 }
 
-// mixing returns the choices of the exact problem: in a mix, bounds limit each
-// accelerator's part, and not the candidate that serves all.
+// mixing returns the choices of the exact problem. In a mix, bounds limit the part of each
+// accelerator, and not a candidate that serves the whole load.
 func (m MIPSolver) mixing(system core.System, bounded []core.Choice) []core.Choice {
 	if !m.options.Mix {
 		return bounded
@@ -112,7 +109,7 @@ func (m MIPSolver) mixing(system core.System, bounded []core.Choice) []core.Choi
 	return choices
 }
 
-// cheapestOrGreedy returns the allocations to begin the search with.
+// cheapestOrGreedy returns the allocations with which the search begins.
 func cheapestOrGreedy(choices []core.Choice, constraints Constraints) map[string][]core.Allocation {
 	if constraints.Limited {
 		given, _ := GreedySolver{}.allocate(choices, maps.Clone(constraints.Stock))

@@ -10,8 +10,8 @@ import (
 // problem is an allocation problem in the numbers of the exact solver: a group
 // for each server with candidates, an option for each candidate.
 //
-// A server with one accelerator is a demand of 1 that one whole candidate covers.
-// A mixed server is a demand in requests/s that replicas cover together.
+// A server with one accelerator has a demand of 1, which one whole candidate covers. A mixed server
+// has a demand in requests/s, which replicas cover together.
 type problem struct {
 	exact   exact.Problem
 	choices []core.Choice // of the groups, in their order
@@ -54,7 +54,8 @@ func newProblem(choices []core.Choice, constraints Constraints, mix bool) proble
 // mixes reports whether a server has a load that accelerators can share.
 func mixes(c core.Choice) bool { return len(c.Candidates) > 0 && c.Candidates[0].Demand > 0 }
 
-// mixedOption is one accelerator of a server whose load several share.
+// mixedOption returns the option for one accelerator of a server whose load several accelerators
+// share.
 func mixedOption(s core.Server, a core.Allocation, typeIndex int, constraints Constraints) exact.Option {
 	replica := a.Limit(1)
 	o := exact.Option{
@@ -75,7 +76,7 @@ func mixedOption(s core.Server, a core.Allocation, typeIndex int, constraints Co
 	return o
 }
 
-// limit is the stock of a type, exact.Unlimited where nothing bounds it.
+// limit returns the stock of a type, or exact.Unlimited without a limit.
 func (c Constraints) limit(name string) int {
 	if !c.Limited {
 		return exact.Unlimited
@@ -83,9 +84,8 @@ func (c Constraints) limit(name string) int {
 	return c.Stock[name]
 }
 
-// counted is units as far as they matter against a stock: beyond it one more is as
-// good as any, and without a limit none counts. It keeps the numbers of a huge
-// allocation within what the exact solver takes.
+// counted returns units, at most one more than stock, since all larger numbers are equally too
+// many; 0 without a limit. It keeps a huge allocation within the range of the exact solver.
 func counted(units, stock int) int {
 	if stock == exact.Unlimited {
 		return 0
@@ -105,7 +105,7 @@ func typesOf(choices []core.Choice) []string {
 	return slices.Compact(names)
 }
 
-// start returns a solution in the counts of the exact solver.
+// start returns a solution as counts of the exact solver.
 func (p problem) start(given map[string][]core.Allocation) [][]int {
 	counts := make([][]int, len(p.choices))
 	for g, c := range p.choices {
@@ -121,7 +121,7 @@ func (p problem) start(given map[string][]core.Allocation) [][]int {
 	return counts
 }
 
-// answer returns what the counts give each server, by name.
+// answer returns the allocations that the counts give each server, by name.
 func (p problem) answer(counts [][]int) (map[string][]core.Allocation, error) {
 	given := make(map[string][]core.Allocation, len(counts))
 	for g, c := range p.choices {
@@ -142,8 +142,8 @@ func (p problem) answer(counts [][]int) (map[string][]core.Allocation, error) {
 	return given, nil
 }
 
-// share returns the allocations of a mix, whose replicas are loaded in proportion
-// to what they can serve.
+// share returns the allocations of a mix. Each replica gets a load in proportion to its maximum
+// rate.
 func share(c core.Choice, counts []int) ([]core.Allocation, error) {
 	total := 0.0
 	for i, n := range counts {

@@ -9,16 +9,16 @@ import (
 
 // Solution is what every server gets.
 type Solution struct {
-	// Assignments is sorted by server, then accelerator. A server has one, or with
-	// MIPOptions.Mix several; one that gets nothing is absent. Its replicas may be
-	// fewer than wanted: see Shortfalls.
+	// Assignments is sorted by server, then accelerator. A server has one, or with MIPOptions.Mix
+	// several; a server that gets nothing is absent. The replicas may be fewer than wanted: see
+	// Shortfalls.
 	Assignments []Assignment
-	// Shortfalls names, by server, all that get less than they want, and why.
+	// Shortfalls names every server that gets less than it wants, and the reason.
 	Shortfalls []Shortfall
 	Cost       float64 // of the assignments per hour
-	// Objective is what is minimized among solutions that serve as many servers in
-	// full: the cost, with MovePenalty where replicas move to another accelerator.
-	// Servers not served in full do not count in it.
+	// Objective is the quantity that is minimized among solutions that serve equally many servers
+	// in full: the cost, with MovePenalty where replicas move to another accelerator. It counts
+	// only servers that are served in full.
 	Objective float64
 	Proof     Proof
 }
@@ -34,20 +34,20 @@ type Shortfall struct {
 	Server   string
 	Priority int
 	Got      int // replicas that the saturation policy gave it
-	// Shortages tells what each candidate takes; empty where there is none.
+	// Shortages lists the accelerators that each candidate takes; empty without candidates.
 	Shortages []Shortage
-	// Refused says why there is no candidate on other accelerators.
+	// Refused says why other accelerators give no candidate.
 	Refused []core.InfeasibleError
 }
 
-// Shortage is one candidate against the stock.
+// Shortage compares one candidate with the stock.
 type Shortage struct {
 	Accelerator, Type string
 	Needed            int // accelerators of the type that the candidate takes
-	Left              int // what the solution leaves of them
+	Left              int // accelerators of the type that the solution leaves
 }
 
-// String says in a sentence why the server gets less than it wants.
+// String returns the reason why the server gets less than it wants.
 func (s Shortfall) String() string {
 	parts := make([]string, 0, len(s.Shortages)+len(s.Refused))
 	for _, x := range s.Shortages {
@@ -66,7 +66,7 @@ func (s Shortfall) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Proof says how good a solution is known to be. The zero value claims nothing.
+// Proof is what is proven about a solution. The zero value claims nothing.
 type Proof struct {
 	Status Status
 	// Bound is proven: no solution that serves as many servers of every priority
@@ -75,21 +75,20 @@ type Proof struct {
 	// Gap is (Objective - Bound) / Objective, 0 where Objective is.
 	Gap   float64
 	Nodes int // of the search tree
-	Work  int // problems of one server solved: what MIPOptions.MaxWork limits
+	Work  int // problems of one server solved, which MIPOptions.MaxWork limits
 }
 
-// Status says how the search for a solution ended.
+// Status is the way in which the search for a solution ended.
 type Status int
 
 const (
-	// Unproven is a solution without a bound.
+	// Unproven means that there is no bound.
 	Unproven Status = iota
-	// Bounded is one whose search was ended early: Bound holds, and more servers
-	// might be served.
+	// Bounded means that the search was ended early: Bound holds, and more servers might be served.
 	Bounded
-	// WithinGap is proven to the gap that was asked for.
+	// WithinGap means that the solution is proven to the requested gap.
 	WithinGap
-	// Optimal is proven to be the best.
+	// Optimal means that the solution is proven to be the best.
 	Optimal
 )
 
@@ -107,8 +106,8 @@ func (s Status) String() string {
 	return "unproven"
 }
 
-// solution puts together what each server, by name, was given. left is what
-// remains of the stock.
+// solution returns the Solution of the allocations given to each server, by name. left is the
+// remaining stock.
 func solution(choices []core.Choice, given map[string][]core.Allocation, left stock) Solution {
 	var s Solution
 	for _, c := range choices {
@@ -130,8 +129,8 @@ func solution(choices []core.Choice, given map[string][]core.Allocation, left st
 	return s
 }
 
-// objective is what an allocation adds to the objective: its value, counted from
-// nothing instead of from what runs now, so that it is never negative.
+// objective returns the part of an allocation in the objective: its value plus the cost of the
+// current replicas, so that it is never negative.
 func objective(s core.Server, a core.Allocation) float64 { return a.Value + s.Current.Cost }
 
 func shortfall(c core.Choice, got int, left stock) Shortfall {

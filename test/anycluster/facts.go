@@ -16,23 +16,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Facts is what is in a cluster before a run.
+// Facts is the state of a cluster before a run.
 type Facts struct {
-	// KindCluster is the name of the kind cluster that it is, "" for another.
+	// KindCluster is the name of the kind cluster, "" for another cluster.
 	KindCluster string
-	// OpenShift tells that it has the APIs of OpenShift.
+	// OpenShift says that the cluster has the APIs of OpenShift.
 	OpenShift bool
-	// UserMonitoring tells that OpenShift's Prometheus for users' namespaces runs.
+	// UserMonitoring says that OpenShift's Prometheus for users' namespaces runs.
 	UserMonitoring bool
 	// ExternalMetrics is the Service that serves External Metrics, "" for none.
 	ExternalMetrics string
-	// Definition tells that the CRD is installed.
+	// Definition says that the CRD is installed.
 	Definition bool
 	// APIServerPorts are the ports of the API server's endpoints.
 	APIServerPorts []int32
 }
 
-// The names of what a cluster has one of.
+// The names of objects of which a cluster has one.
 const (
 	definition         = "variantautoscalings.llmd.ai"
 	externalMetricsAPI = "v1beta1.external.metrics.k8s.io"
@@ -43,7 +43,7 @@ var (
 	apiServiceKind = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}
 )
 
-// Lacks says what a scenario needs and the cluster has not, or returns "".
+// Lacks returns what a scenario needs and the cluster lacks, "" for nothing.
 func (f Facts) Lacks(l Label) string {
 	switch {
 	case l == Kind && f.KindCluster == "":
@@ -89,8 +89,8 @@ func inspect(ctx context.Context, clients kubernetes.Interface, c client.Client)
 	return f, err
 }
 
-// kindCluster returns the name of the kind cluster whose nodes these are, "" if some
-// node is none. Their providerID is kind://docker/CLUSTER/NODE.
+// kindCluster returns the name of the kind cluster of the nodes, "" if one of them is in no kind
+// cluster or in another. Their providerID is kind://docker/CLUSTER/NODE.
 func kindCluster(nodes []corev1.Node) string {
 	name := ""
 	for i := range nodes {
@@ -104,7 +104,7 @@ func kindCluster(nodes []corev1.Node) string {
 	return name
 }
 
-// externalMetricsServer returns the Service that serves External Metrics.
+// externalMetricsServer returns the Service that serves External Metrics, "" for none.
 func externalMetricsServer(ctx context.Context, c client.Client) (string, error) {
 	api, err := object(ctx, c, apiServiceKind, externalMetricsAPI)
 	if err != nil || api == nil {
@@ -115,8 +115,8 @@ func externalMetricsServer(ctx context.Context, c client.Client) (string, error)
 	return namespace + "/" + name, nil
 }
 
-// apiServerPorts returns at which ports the API server is reached behind its Service,
-// which is what network policies see.
+// apiServerPorts returns the ports of the API server behind its Service, which network policies
+// apply to.
 func apiServerPorts(ctx context.Context, c client.Client) ([]int32, error) {
 	var slicesOf discoveryv1.EndpointSliceList
 	if err := c.List(ctx, &slicesOf, client.InNamespace("default"), client.MatchingLabels{discoveryv1.LabelServiceName: "kubernetes"}); err != nil {
@@ -134,13 +134,13 @@ func apiServerPorts(ctx context.Context, c client.Client) ([]int32, error) {
 	return slices.Compact(ports), nil
 }
 
-// exists reports whether an object of the cluster is there.
+// exists reports whether an object of the cluster exists.
 func exists(ctx context.Context, c client.Client, kind schema.GroupVersionKind, name string) (bool, error) {
 	o, err := object(ctx, c, kind, name)
 	return o != nil, err
 }
 
-// object returns an object of the cluster, nil if it is not there.
+// object returns an object of the cluster, nil if it does not exist.
 func object(ctx context.Context, c client.Client, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Helm is the program helm with a cluster.
+// Helm is the program helm for one cluster.
 type Helm struct {
 	Program    string
 	Kubeconfig string
@@ -35,7 +35,7 @@ func FindHelm(root string) (string, error) {
 	return "", fmt.Errorf("helm is neither on PATH nor at %s: install it, name it by HELM, or make helm", local)
 }
 
-// Install installs the chart, without waiting for anything.
+// Install installs the chart and does not wait for its objects.
 func (h Helm) Install(ctx context.Context, release, namespace string, files []string, values map[string]any) error {
 	data, err := yaml.Marshal(values)
 	if err != nil {

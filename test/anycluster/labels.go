@@ -21,7 +21,7 @@ const (
 // All returns every label.
 func All() []Label { return []Label{Saturation, Model, Zero, OpenShift, Kind} }
 
-// ParseLabels reads labels with commas between them; "" is none.
+// ParseLabels reads labels separated by commas; "" is none.
 func ParseLabels(text string) ([]Label, error) {
 	var labels []Label
 	for word := range strings.SplitSeq(text, ",") {
@@ -45,14 +45,14 @@ func words(labels []Label) []string {
 	return all
 }
 
-// Choice is which scenarios run.
+// Choice is the scenarios that run and those that do not.
 type Choice struct {
 	Chosen []Label
-	Left   map[Label]string // what the cluster lacks for those that could be left out
+	Left   map[Label]string // the scenarios left out, with what the cluster lacks
 }
 
-// choose returns the scenarios to run of those asked for, none meaning all that the
-// cluster can do. It is an error that it cannot do one that was asked for.
+// choose returns the scenarios to run of those asked for; none asked means all that the cluster can
+// run. A scenario that was asked for and cannot run is an error.
 func choose(asked []Label, f Facts) (Choice, error) {
 	c := Choice{Left: map[Label]string{}}
 	for _, l := range All() {

@@ -19,8 +19,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 )
 
-// awaitManager waits until every manager of a release is available. It does not wait
-// for a pod that will not start by itself.
+// awaitManager waits until every manager of a release is available. It returns early where a pod is
+// stuck.
 func (r *Run) awaitManager(ctx context.Context, namespace string) error {
 	missing := ""
 	err := wait.PollUntilContextTimeout(ctx, time.Second, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -45,8 +45,8 @@ func (r *Run) awaitManager(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// stuck returns an error if a container of a namespace waits for something that will
-// not come by itself.
+// stuck returns an error if a container of a namespace waits for something that does not come by
+// itself.
 func (r *Run) stuck(ctx context.Context, namespace string) error {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
@@ -75,7 +75,7 @@ func (r *Run) Autoscaling(ctx context.Context, l Label) (*v1alpha1.VariantAutosc
 	return va, r.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace(l), Name: string(l)}, va)
 }
 
-// Events returns those of a scenario's VariantAutoscaling with a reason.
+// Events returns the events of a scenario's VariantAutoscaling with a reason.
 func (r *Run) Events(ctx context.Context, l Label, reason string) ([]corev1.Event, error) {
 	var events corev1.EventList
 	if err := r.Client.List(ctx, &events, client.InNamespace(r.Namespace(l))); err != nil {
@@ -106,7 +106,7 @@ func (r *Run) Log(ctx context.Context, namespace, pod string, lines int64) (stri
 	return string(text), nil
 }
 
-// Output returns what the pod of a Job has printed.
+// Output returns the log of the pod of a Job.
 func (r *Run) Output(ctx context.Context, job *batchv1.Job) (string, error) {
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(job.Namespace), client.MatchingLabels{batchv1.JobNameLabel: job.Name}); err != nil {
@@ -119,9 +119,8 @@ func (r *Run) Output(ctx context.Context, job *batchv1.Job) (string, error) {
 	return r.Log(ctx, job.Namespace, pods.Items[0].Name, all)
 }
 
-// Report writes what is known about a namespace of the run: pods, the
-// VariantAutoscaling, events, and the log of managers. It is for a reader after a
-// failure, and says what it cannot find out.
+// Report describes a namespace of the run after a failure: pods, the VariantAutoscaling, events,
+// and the log of managers. It names what it cannot read.
 func (r *Run) Report(ctx context.Context, namespace string) string {
 	var b bytes.Buffer
 	var pods corev1.PodList
@@ -155,7 +154,7 @@ func (r *Run) Report(ctx context.Context, namespace string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// podState says in a line how a pod is.
+// podState describes the state of a pod in a line.
 func podState(p *corev1.Pod) string {
 	state := []string{string(p.Status.Phase)}
 	for _, c := range p.Status.Conditions {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// right is a verb that a run needs in every namespace, as RBAC names it.
+// right is a verb on a resource that a run needs in every namespace, as RBAC names it.
 type right struct{ verb, group, resource string }
 
 func (r right) String() string {
@@ -21,8 +21,8 @@ func (r right) String() string {
 	return r.verb + " " + r.resource + "." + r.group
 }
 
-// rightsFor returns what a run asks of a cluster. What the roles of the chart grant,
-// the account that installs them must have too; the API server says so then.
+// rightsFor returns the rights that a run needs. The account that installs the chart must also have
+// the rights that its roles grant; the API server reports missing ones then.
 func rightsFor(f Facts) []right {
 	const roles = "rbac.authorization.k8s.io"
 	needed := []right{
@@ -56,7 +56,7 @@ func rightsFor(f Facts) []right {
 	return needed
 }
 
-// checkRights returns an error that names every right that is missing.
+// checkRights returns an error that names every missing right.
 func checkRights(ctx context.Context, clients kubernetes.Interface, f Facts) error {
 	var missing []string
 	for _, r := range rightsFor(f) {

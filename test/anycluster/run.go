@@ -31,8 +31,8 @@ import (
 // runLabel is on every namespace of a run; its value is the run's ID.
 const runLabel = "wva.llmd.ai/e2e"
 
-// instanceLabel is on every object of the chart; its value is the release, which a run
-// calls as its namespace.
+// instanceLabel is on every object of the chart; its value is the release, which has the name of
+// its namespace.
 const instanceLabel = "app.kubernetes.io/instance"
 
 // Options say where a run takes place and with what.
@@ -41,7 +41,7 @@ type Options struct {
 	Kubeconfig string
 	Image      string  // holds /manager and /wva
 	Archive    string  // of the image, for the nodes of a kind cluster; "" if they have it or can pull it
-	Labels     []Label // none: what the cluster can do
+	Labels     []Label // none means all that the cluster can run
 	Out        io.Writer
 }
 
@@ -50,7 +50,7 @@ type Run struct {
 	Options
 	Facts
 	Choice
-	// ID is in the name of all that the run makes in the cluster.
+	// ID is part of the name of everything that the run creates in the cluster.
 	ID      string
 	Config  *rest.Config
 	Client  client.Client // without a cache
@@ -59,10 +59,10 @@ type Run struct {
 	helm Helm
 
 	mu       sync.Mutex
-	releases []string // namespaces with one; guarded by mu
+	releases []string // their namespaces; guarded by mu
 }
 
-// Begin looks whether the run can take place, and changes nothing.
+// Begin checks whether the run is possible, and changes nothing.
 func Begin(ctx context.Context, o Options) (*Run, error) {
 	if o.Image == "" {
 		return nil, errors.New("which image to run is not said (make e2e KUBECONFIG=... IMG=name:tag)")
@@ -113,8 +113,7 @@ func (r *Run) Namespace(l Label) string {
 	return "wva-" + r.ID + "-" + string(l)
 }
 
-// Install makes the namespaces of the run and installs the manager, and waits until
-// it is available.
+// Install makes the namespaces of the run, installs the manager and waits until it is available.
 func (r *Run) Install(ctx context.Context) error {
 	if err := r.loadImage(ctx); err != nil {
 		return err
@@ -127,8 +126,8 @@ func (r *Run) Install(ctx context.Context) error {
 	return r.install(ctx, r.Namespace(""), nil, r.values())
 }
 
-// InstallOpenShift installs a second manager, with the chart's values for OpenShift,
-// into the namespace of its scenario, for the variant there.
+// InstallOpenShift installs a second manager, with the chart's values for OpenShift, in the
+// namespace of its scenario, for the variant there.
 func (r *Run) InstallOpenShift(ctx context.Context) error {
 	files := []string{filepath.Join(r.helm.Chart, "ci", "openshift-values.yaml")}
 	return r.install(ctx, r.Namespace(OpenShift), files, r.openShiftValues())
@@ -145,7 +144,7 @@ func (r *Run) createNamespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// install installs a release into a namespace of the run and waits for its manager.
+// install installs a release in a namespace of the run and waits for its manager.
 func (r *Run) install(ctx context.Context, namespace string, files []string, values map[string]any) error {
 	r.mu.Lock()
 	r.releases = append(r.releases, namespace)
@@ -156,7 +155,7 @@ func (r *Run) install(ctx context.Context, namespace string, files []string, val
 	return r.awaitManager(ctx, namespace)
 }
 
-// loadImage brings the archive of the image to the nodes of a kind cluster.
+// loadImage loads the archive of the image into the nodes of a kind cluster.
 func (r *Run) loadImage(ctx context.Context) error {
 	switch {
 	case r.KindCluster == "" && r.Archive != "":
@@ -174,15 +173,15 @@ func (r *Run) loadImage(ctx context.Context) error {
 	return nil
 }
 
-// End removes all that the run made. It goes on after an error, returns them all,
-// and it is an error that anything is left.
+// End removes everything that the run created. It continues after an error and returns all errors;
+// it is an error if anything is left.
 func (r *Run) End(ctx context.Context) error {
 	var errs []error
 	r.mu.Lock()
 	releases := slices.Clone(r.releases)
 	r.mu.Unlock()
 	for _, namespace := range slices.Backward(releases) {
-		// One that could not be installed may not be there.
+		// A release whose installation failed may not exist.
 		if err := r.helm.Uninstall(ctx, namespace, namespace); err != nil && !strings.Contains(err.Error(), "not found") {
 			errs = append(errs, err)
 		}
@@ -200,8 +199,7 @@ func (r *Run) End(ctx context.Context) error {
 	return errors.Join(append(errs, r.awaitNothing(ctx))...)
 }
 
-// removeDefinition removes the CRD where the run brought it, unless it is in use
-// by now.
+// removeDefinition removes the CRD if the run installed it, unless others use it by now.
 func (r *Run) removeDefinition(ctx context.Context) error {
 	if r.Definition {
 		return nil
@@ -216,7 +214,7 @@ func (r *Run) removeDefinition(ctx context.Context) error {
 	}
 	for _, va := range others.Items {
 		if !strings.HasPrefix(va.Namespace, r.Namespace("")) {
-			r.Definition = true // it is theirs now
+			r.Definition = true // others use it now
 			fmt.Fprintf(r.Out, "%s stays: %s/%s was made meanwhile\n", definition, va.Namespace, va.Name)
 			return nil
 		}
@@ -241,7 +239,7 @@ func (r *Run) awaitNothing(ctx context.Context) error {
 	return nil
 }
 
-// remains returns what there is of the run in the cluster.
+// remains returns the objects of the run in the cluster.
 func (r *Run) remains(ctx context.Context) (left []string, err error) {
 	of := instanceLabel + " in (" + r.Namespace("") + "," + r.Namespace(OpenShift) + ")"
 	for kind, selector := range map[schema.GroupVersionKind]string{

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// The models of the scenarios. Each is that of one variant, which has the
-// scenario's name.
+// The models of the scenarios. Each has one variant, with the name of the scenario.
 const (
 	saturatedModel = "meta/llama-3.1-8b"
 	sizedModel     = "meta/llama-3.1-70b"
@@ -15,16 +14,14 @@ const (
 	openShiftModel = "meta/openshift"
 )
 
-// wantedITL is the objective of the sized model, ms. A replica alone with a request
-// takes 36; with six, which it has at 0.62 requests/s of 200 tokens in and out, it
-// takes 40.
+// wantedITL is the ITL objective of the sized model, in ms. A replica with a single request takes
+// 36 ms; with six, which it has at 0.62 requests/s of 200 tokens in and out, it takes 40 ms.
 const wantedITL = 40
 
-// retention is after how long without a request the sleeping model goes to zero.
+// retention is the retention period of the sleeping model.
 const retention = 15 * time.Second
 
-// values returns those of the chart for the manager of a run and the variants of its
-// scenarios.
+// values returns the chart's values for the manager of a run and the variants of its scenarios.
 func (r *Run) values() map[string]any {
 	values := r.common()
 	values["collectorBackend"] = "pods"
@@ -67,8 +64,8 @@ func (r *Run) common() map[string]any {
 	}
 }
 
-// model returns the chart's entry for the model of a scenario, nil for one that has a
-// release of its own.
+// model returns the chart's entry for the model of a scenario, nil for one with a release of its
+// own.
 func (r *Run) model(l Label) map[string]any {
 	variant := map[string]any{"name": string(l), "accelerator": "L40S", "cost": "12", "minReplicas": 1, "maxReplicas": 4}
 	if r.ExternalMetrics != "" {
@@ -81,7 +78,7 @@ func (r *Run) model(l Label) map[string]any {
 	case Model:
 		id = sizedModel
 		variant["accelerator"], variant["maxReplicas"] = "A100", 6
-		// What one measures of the emulated profile with prompts of 200 tokens.
+		// Measured on the emulated profile with prompts of 200 tokens.
 		variant["profile"] = map[string]any{"maxBatchSize": 32, "perfParms": map[string]any{
 			"decodeParms":  map[string]any{"alpha": "35", "beta": "0.83"},
 			"prefillParms": map[string]any{"gamma": "77", "delta": "0.013"},
@@ -100,7 +97,7 @@ func (r *Run) model(l Label) map[string]any {
 	return map[string]any{"modelID": id, "namespace": r.Namespace(l), "variants": []any{variant}}
 }
 
-// imageValues splits repository:tag or repository@digest as the chart wants it.
+// imageValues splits repository:tag or repository@digest into values of the chart.
 func imageValues(image string) map[string]any {
 	if repository, digest, ok := strings.Cut(image, "@"); ok {
 		return map[string]any{"repository": repository, "digest": digest}
@@ -112,7 +109,7 @@ func imageValues(image string) map[string]any {
 	return map[string]any{"repository": image[:at], "tag": image[at+1:]}
 }
 
-// openShiftValues returns what the release for OpenShift has beyond
+// openShiftValues returns the values of the release for OpenShift beside those of
 // ci/openshift-values.yaml.
 func (r *Run) openShiftValues() map[string]any {
 	values := r.common()

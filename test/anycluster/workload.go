@@ -25,8 +25,8 @@ const (
 // startUp is how long an emulated replica takes to load its model.
 const startUp = "3s"
 
-// Serve deploys a variant with one emulated replica and returns the base URL of its
-// Service, by address: not every cluster has names for those outside of it.
+// Serve deploys a variant with one emulated replica and returns the base URL of its Service. The
+// URL has the address of the Service: not every cluster resolves its names outside of the cluster.
 func (r *Run) Serve(ctx context.Context, l Label, model, profile string) (url string, err error) {
 	return r.deploy(ctx, string(l), server{
 		namespace: r.Namespace(l), port: servingPort, health: "/health",
@@ -34,8 +34,8 @@ func (r *Run) Serve(ctx context.Context, l Label, model, profile string) (url st
 	})
 }
 
-// Hold deploys a gateway in front of a base URL, with the page of an endpoint picker
-// where managers look for one, and returns its own.
+// Hold deploys a gateway in front of a base URL and returns the gateway's URL. It has the metrics
+// page of an endpoint picker where managers look for one.
 func (r *Run) Hold(ctx context.Context, l Label, model, upstream string) (url string, err error) {
 	return r.deploy(ctx, "gateway", server{
 		namespace: r.Namespace(l), port: gatewayPort, health: "/healthz",
@@ -46,7 +46,7 @@ func (r *Run) Hold(ctx context.Context, l Label, model, upstream string) (url st
 
 func listen(port int32) string { return ":" + strconv.Itoa(int(port)) }
 
-// server is a program of the image that listens.
+// server is a program of the image that serves HTTP.
 type server struct {
 	namespace string
 	port      int32
@@ -55,7 +55,7 @@ type server struct {
 	labels    map[string]string
 }
 
-// deploy makes a Deployment of one pod and its Service, both with a name.
+// deploy makes a Deployment of one pod and its Service, both called name, and returns the base URL.
 func (r *Run) deploy(ctx context.Context, name string, s server) (url string, err error) {
 	selector := map[string]string{"app": name}
 	labels := map[string]string{"app": name}
@@ -108,7 +108,8 @@ func (r *Run) Stop(ctx context.Context, job *batchv1.Job) error {
 	return nil
 }
 
-// container runs /wva of the image, as the restricted Pod Security Standard wants it.
+// container returns a container that runs /wva of the image, within the restricted Pod Security
+// Standard.
 func (r *Run) container(args []string) corev1.Container {
 	return corev1.Container{
 		Name: "wva", Image: r.Image, Command: []string{"/wva"}, Args: args,
@@ -123,7 +124,7 @@ func (r *Run) container(args []string) corev1.Container {
 	}
 }
 
-// podOf returns a pod with one container, which knows nothing of the API server.
+// podOf returns a pod with one container and without a token for the API server.
 func podOf(c corev1.Container) corev1.PodSpec {
 	return corev1.PodSpec{
 		Containers:                   []corev1.Container{c},

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Reference returns the tables of a chart's values, and of what those of earlier
-// charts are now, as Markdown under headings of the given level.
+// Reference returns the tables of a chart's values, and of the successors of earlier charts'
+// values, as Markdown under headings of the given level.
 func Reference(values []*Value, published *Published, level int) (string, error) {
 	var b strings.Builder
 	heading := strings.Repeat("#", level)
@@ -40,7 +40,7 @@ func Reference(values []*Value, published *Published, level int) (string, error)
 	return b.String(), nil
 }
 
-// cell returns a default as code; an empty text is left out.
+// cell returns a default as code, "" for an empty text.
 func cell(text string) string {
 	if text == `""` {
 		return ""

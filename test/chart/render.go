@@ -20,26 +20,25 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Release is what a chart is rendered for.
+// Release is the release for which a chart is rendered.
 type Release struct {
 	Name, Namespace string
 	// Kubernetes is the version of the cluster, "" for v1.37.0.
 	Kubernetes string
-	// Cluster is where the chart looks for what is installed; nil for nowhere,
-	// as helm template does.
+	// Cluster is where the chart looks up installed objects; nil for none, as in helm template.
 	Cluster *rest.Config
-	// Upgrade says that the release is there already.
+	// Upgrade says that the release exists already.
 	Upgrade bool
 }
 
-// Output is what a chart makes of values.
+// Output is the result of rendering a chart.
 type Output struct {
 	Objects []*unstructured.Unstructured // by template, in the order of its text
 	Notes   string
 }
 
-// Render renders a chart as helm install would: values are merged with its
-// defaults, held against its schema, and given to its templates.
+// Render renders a chart as helm install would: it merges values with the defaults, checks them
+// against the schema, and gives them to the templates.
 func Render(chart *v2.Chart, values map[string]any, release Release) (*Output, error) {
 	files, err := execute(chart, values, release, checked)
 	if err != nil {
@@ -60,8 +59,8 @@ func Render(chart *v2.Chart, values map[string]any, release Release) (*Output, e
 	return out, nil
 }
 
-// check says whether values are held against the schema first, which takes as
-// long as all the rest.
+// check says whether values are first checked against the schema, which takes as long as all the
+// rest.
 type check bool
 
 const (
@@ -69,7 +68,7 @@ const (
 	unchecked check = false
 )
 
-// execute returns the text that each template of a chart makes.
+// execute returns the text of each rendered template of a chart.
 func execute(chart *v2.Chart, values map[string]any, release Release, against check) (map[string]string, error) {
 	capabilities := common.DefaultCapabilities.Copy()
 	version := release.Kubernetes
@@ -121,7 +120,7 @@ func servedVersions(cluster *rest.Config) (common.VersionSet, error) {
 	return slices.Sorted(maps.Keys(versions)), nil
 }
 
-// decode reads the objects of a file of YAML documents.
+// decode returns the objects of a text with YAML documents.
 func decode(text string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader([]byte(text)), 4096)
@@ -138,7 +137,7 @@ func decode(text string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// Identity names an object by kind, namespace and name.
+// Identity returns the kind, namespace and name of an object.
 func Identity(o *unstructured.Unstructured) string {
 	return strings.Join([]string{o.GetKind(), o.GetNamespace(), o.GetName()}, "/")
 }

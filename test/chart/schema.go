@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Schema returns the JSON schema of values: theirs, with the definitions that
-// they refer to, and what is read of earlier charts. Whatever else is given is
-// refused. It is of draft 7, which Helm 3 knows too.
+// Schema returns the JSON schema of a chart's values: the schemas of values, the definitions that
+// they refer to, and the values of earlier charts. It refuses all others. It is of draft 7, which
+// Helm 3 supports too.
 func Schema(values []*Value, definitions map[string]any, published *Published) ([]byte, error) {
 	properties := group(values)
 	if err := published.allow(properties, values); err != nil {
@@ -50,18 +50,17 @@ func object(properties map[string]any) map[string]any {
 	return map[string]any{"type": "object", "additionalProperties": false, "properties": properties}
 }
 
-// Published is what becomes of the values of earlier charts: files/published.yaml
-// in the chart.
+// Published says what became of the values of earlier charts: files/published.yaml in the chart.
 type Published struct {
 	Moved  []Move `json:"moved"`  // by their paths
 	Models []Move `json:"models"` // that describe one model
-	Other  []Move `json:"other"`  // To says it in words
+	Other  []Move `json:"other"`  // To is in words
 	Gone   []Gone `json:"gone"`
 	// Defaults are values of the chart that was published last.
 	Defaults map[string]any `json:"defaults"`
 }
 
-// Move says what a value of an earlier chart is now.
+// Move is a value of an earlier chart and its successor.
 type Move struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
@@ -76,9 +75,9 @@ type Gone struct {
 	Instead string `json:"instead"`
 }
 
-// allow adds the values of earlier charts to the properties of a schema: as
-// narrow as their successor where it is one value, else anything, for the chart
-// to convert or to refuse with a reason.
+// allow adds the values of earlier charts to the properties of a schema: as narrow as their
+// successor where that is one value, else anything, which the chart converts or refuses with a
+// reason.
 func (p *Published) allow(properties map[string]any, values []*Value) error {
 	now := map[string]*Value{}
 	for _, v := range Leaves(values) {
@@ -109,8 +108,8 @@ func (p *Published) allow(properties map[string]any, values []*Value) error {
 	return nil
 }
 
-// loosened returns the schema of a value as earlier charts, which had none, took it: text without its quotes is a
-// number or a truth value, and true may be in quotes.
+// loosened returns the schema of a value in an earlier chart. These had no schema: text without
+// quotes may be a number or a truth value, and true may be in quotes.
 func loosened(v *Value) map[string]any {
 	schema := maps.Clone(v.Schema)
 	switch {

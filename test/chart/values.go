@@ -12,9 +12,9 @@ import (
 // Value is one value of a chart, or a group of them.
 type Value struct {
 	Path     string         // from the root, with dots
-	Text     string         // what it is; empty for a group
+	Text     string         // description; empty for a group
 	Default  any            // nil for a group
-	Schema   map[string]any // what is accepted, without description and default; nil for a group
+	Schema   map[string]any // of accepted values, without description and default; nil for a group
 	Examples []any          // other values that are accepted
 	Children []*Value       // of a group, in the order of the file
 }
@@ -34,9 +34,9 @@ func Leaves(values []*Value) []*Value {
 	return leaves
 }
 
-// ReadValues reads a values.yaml whose values are described by comments: lines
-// from "# --" on say what a value is, "# @schema" and JSON what is accepted of
-// it. A mapping without a description is a group. What is neither is an error.
+// ReadValues reads a values.yaml whose comments describe the values: lines from "# --" on have the
+// description, "# @schema" and JSON the schema. A mapping without a description is a group. A value
+// without a description is an error.
 func ReadValues(data []byte) ([]*Value, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
@@ -90,7 +90,7 @@ func (v *Value) read(comment string, content *yaml.Node) (err error) {
 	return nil
 }
 
-// readComment splits a comment in what describes a value and its schema.
+// readComment splits a comment into the description of a value and its schema.
 func readComment(comment string) (text, schema string, err error) {
 	blocks := strings.Split(comment, "\n\n") // the last one is the value's own
 	var words []string
@@ -129,9 +129,8 @@ func typeOf(value any) string {
 	}
 }
 
-// Alternatives returns values other than the default that are accepted: the
-// examples, the rest of an enumeration, the other truth value, or the next
-// numbers.
+// Alternatives returns accepted values other than the default: the examples, the rest of an
+// enumeration, the other truth value, or the next numbers.
 func (v *Value) Alternatives() []any {
 	other := slices.Clone(v.Examples)
 	if enum, ok := v.Schema["enum"].([]any); ok {

@@ -9,8 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// deviations is how many standard deviations of single runs an error bar has on each
-// side of the mean.
+// deviations is the half width of an error bar, in standard deviations of single runs.
 const deviations = 3
 
 // Spread is a quantity over runs that differ in their seed.
@@ -18,7 +17,7 @@ type Spread struct {
 	Mean, Deviation float64 // of single runs
 }
 
-// spread describes values, of which there are two or more.
+// spread returns the mean and the deviation of two or more values.
 func spread(values []float64) Spread {
 	var s Spread
 	for _, v := range values {
@@ -34,14 +33,13 @@ func spread(values []float64) Spread {
 // Holds reports whether a value is within the error bars.
 func (s Spread) Holds(v float64) bool { return math.Abs(v-s.Mean) <= deviations*s.Deviation }
 
-// Comparison is a day that was measured in a cluster, beside what the simulator
-// says of such days.
+// Comparison is a day measured in a cluster, and simulated days like it.
 type Comparison struct {
 	Day       Day
 	Machinery Machinery
 	Measured  Outcome
 	Curve     []Outcome // simulated days of the same curve, two or more
-	Same      []Outcome // simulated days of the very requests that were sent, two or more
+	Same      []Outcome // simulated days with the requests that were sent, two or more
 }
 
 // quantity is one of the numbers that are compared.
@@ -64,7 +62,7 @@ func quantities() []quantity {
 	}
 }
 
-// over describes a quantity over runs.
+// over returns the mean and the deviation of the quantity over runs.
 func (q quantity) over(runs []Outcome) Spread {
 	values := make([]float64, len(runs))
 	for i, o := range runs {
@@ -73,8 +71,8 @@ func (q quantity) over(runs []Outcome) Spread {
 	return spread(values)
 }
 
-// Outside says what of attainment and cost is not within the error bars of the days
-// with the same curve.
+// Outside names which of attainment and cost are outside the error bars of the days with the same
+// curve.
 func (c Comparison) Outside() []string {
 	var out []string
 	for _, q := range quantities() {
@@ -87,7 +85,7 @@ func (c Comparison) Outside() []string {
 	return out
 }
 
-// String is a table of the numbers, and one of the replicas over the day.
+// String returns a table of the quantities, and one of the replicas over the day.
 func (c Comparison) String() string {
 	var b strings.Builder
 	m := c.Machinery
@@ -112,7 +110,7 @@ func (c Comparison) String() string {
 	return b.String()
 }
 
-// text is a quantity over runs.
+// text formats the mean and the deviation of the quantity over runs.
 func (q quantity) text(runs []Outcome) string {
 	s := q.over(runs)
 	return fmt.Sprintf(q.format+" ± "+q.format, s.Mean, s.Deviation)

@@ -33,7 +33,7 @@ const (
 	outputTokens = 200
 )
 
-// Day is the day.
+// Day is the compressed day.
 type Day struct {
 	Length time.Duration // > 0
 }
@@ -75,28 +75,28 @@ func (d Day) Requests(seed uint64) (iter.Seq2[workload.Request, error], error) {
 	return workload.WithoutError(workload.Generate(rates, lengths, rand.New(rand.NewPCG(seed, 0)))), nil
 }
 
-// speed is what the owner of the variant says of a replica: what one measures of the
-// emulated profile with prompts of 200 tokens. The coefficients are in ms.
+// speed is the profile of a replica that the variant states, measured on the emulated profile with
+// prompts of 200 tokens. The coefficients are in ms.
 var speed = struct {
 	alpha, beta, gamma, delta float64
 	batch                     int
 }{35, 0.83, 77, 0.013, 32}
 
-// Entry is the default entry of the saturation ConfigMap: the engine, which holds the
-// objectives for the share of the requests that is to meet them.
+// Entry returns the default entry of the saturation ConfigMap: the engine, and the share of the
+// requests that is to meet the objectives.
 func Entry() map[string]any {
 	return map[string]any{"engine": "hybrid", "ttftPercentile": Share, "itlPercentile": Share}
 }
 
-// Class is the service class of the model.
+// Class returns the service class of the model.
 func Class() map[string]any {
 	return map[string]any{"name": "chat", "priority": 1, "data": []any{
 		map[string]any{"model": Model, "slo-ttft": TTFT.Milliseconds(), "slo-tpot": ITL.Milliseconds()},
 	}}
 }
 
-// Values is the entry of the model in the values of the chart: its
-// VariantAutoscaling, and the HorizontalPodAutoscaler that follows it.
+// Values returns the entry of the model in the values of the chart: its VariantAutoscaling, and the
+// HorizontalPodAutoscaler that follows it.
 func Values() map[string]any {
 	text := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	return map[string]any{"modelID": Model, "namespace": Namespace, "variants": []any{map[string]any{

@@ -1,20 +1,18 @@
-// Package day is a day of one model, compressed to some minutes: the rates and
-// lengths of its requests, its variant and its objectives, and what the simulator
-// says of them. test/e2e runs the same day in the local cluster and compares.
+// Package day is a day of one model, compressed to some minutes: the rates and lengths of its
+// requests, its variant and its objectives, and what the simulator says of them. test/e2e runs the
+// same day in the local cluster and compares.
 //
-// The rate rises in the morning, sags at noon, has its peak in the afternoon and
-// falls in the evening, as the traffic of people at work does. All times shrink with
-// [Day.Length] but those of the machinery: start-ups, scrapes, cycles, and how often the
-// HorizontalPodAutoscaler looks.
+// The rate rises in the morning, falls a little at noon, peaks in the afternoon and falls in the
+// evening, as the traffic of people at work does. All times shrink with [Day.Length] except those
+// of [Machinery]: start-ups, scrapes, cycles, and syncs of the HorizontalPodAutoscaler.
 //
-// What is compared counts alike on both sides:
+// Both sides count alike:
 //
 //	attained        the share of all requests that met both objectives
-//	replica-hours   from when a pod is made until it is deleted; the time in which
-//	                it then finishes its requests is left out, for an emulated pod
-//	                is gone at once
+//	replica-hours   from the creation of a pod to its deletion; the time in which it then
+//	                finishes its requests does not count, as an emulated pod ends at once
 //
-// The error bars of the simulator are those of a single run: so many standard
-// deviations of runs that differ in their seed, and so in arrivals, lengths, start-ups
-// and phases of scrapes and looks. See [Spread.Holds].
+// The error bars of the simulator are those of a single run, in standard deviations of runs that
+// differ in their seed, and so in arrivals, lengths, start-ups and phases of scrapes and syncs. See
+// [Spread.Holds].
 package day

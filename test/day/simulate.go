@@ -18,26 +18,26 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// Machinery is what does not shrink with the day.
+// Machinery is the times that do not shrink with the day.
 type Machinery struct {
 	Interval time.Duration // of the cycles (GLOBAL_OPT_INTERVAL)
 	Scrape   time.Duration // between scrapes of the metrics store
-	Sync     time.Duration // between looks of the HorizontalPodAutoscaler
-	StartUp  sim.StartUp   // from when a pod is made until it is Ready
+	Sync     time.Duration // between syncs of the HorizontalPodAutoscaler
+	StartUp  sim.StartUp   // from the creation of a pod to Ready
 	Drain    time.Duration // for which a deleted pod may finish its requests
 }
 
-// lead is for how long a replica stands idle before the day begins.
+// lead is how long a replica runs idle before the day begins.
 const lead = time.Minute
 
-// second is how often replicas are counted.
+// second is the interval in which replicas are counted.
 const second = time.Second
 
-// Outcome is what came of a day.
+// Outcome is the result of a day.
 type Outcome struct {
 	Requests     int                `json:"requests"`
 	Attained     float64            `json:"attained"`     // share of the requests that met both objectives, ratio
-	ReplicaHours float64            `json:"replicaHours"` // from when a pod is made until it is deleted
+	ReplicaHours float64            `json:"replicaHours"` // from the creation of a pod to its deletion
 	Cost         float64            `json:"cost"`         // cost units
 	TTFT         float64            `json:"ttft"`         // mean, ms
 	ITL          float64            `json:"itl"`          // mean of the means of requests, ms
@@ -46,7 +46,7 @@ type Outcome struct {
 	Replicas     []scaling.Replicas `json:"-"`            // in each second of the day
 }
 
-// Count fills in what follows from the number of replicas in each second.
+// Count sets the fields that follow from the number of replicas in each second.
 func (o *Outcome) Count(replicas []scaling.Replicas) {
 	o.Replicas, o.Most, o.Changes = replicas, 0, 0
 	sum := scaling.Replicas(0)
@@ -70,7 +70,7 @@ func (d Day) Simulate(ctx context.Context, m Machinery, seed uint64) (Outcome, e
 	return d.SimulateRequests(ctx, m, seed, requests)
 }
 
-// SimulateRequests runs a day with given requests. The seed draws the rest.
+// SimulateRequests runs a day with given requests. The seed draws all else.
 func (d Day) SimulateRequests(ctx context.Context, m Machinery, seed uint64, requests iter.Seq2[workload.Request, error]) (Outcome, error) {
 	policy, err := engine(m)
 	if err != nil {
@@ -103,8 +103,8 @@ func (d Day) SimulateRequests(ctx context.Context, m Machinery, seed uint64, req
 	return o, nil
 }
 
-// Both simulates so many days of the curve, with requests that each seed draws, and as
-// many with the requests of one seed.
+// Both simulates the day once for each seed, with requests that the seed draws (curve) and with the
+// requests drawn from one seed (same).
 func (d Day) Both(ctx context.Context, m Machinery, seeds, requests uint64) (curve, same []Outcome, err error) {
 	for seed := uint64(1); seed <= seeds; seed++ {
 		o, err := d.Simulate(ctx, m, seed)
@@ -136,7 +136,7 @@ func later(requests iter.Seq2[workload.Request, error], by time.Duration) iter.S
 	}
 }
 
-// variant is the variant as the simulator has it.
+// variant returns the variant for the simulator.
 func (m Machinery) variant() (sim.Variant, error) {
 	profiles, err := emulator.BuiltInProfiles()
 	if err != nil {
@@ -158,8 +158,7 @@ func (m Machinery) variant() (sim.Variant, error) {
 	}, nil
 }
 
-// engine is the autoscaler, configured by the text of the ConfigMaps that the chart
-// makes.
+// engine returns the autoscaler, configured by the ConfigMaps that the chart makes.
 func engine(m Machinery) (*sim.Engine, error) {
 	const anywhere = "system"
 	store, err := config.NewStore(config.StoreOptions{SystemNamespace: anywhere})

@@ -1,7 +1,6 @@
-// Command demo shows the autoscaler at work on one machine: a real control
-// plane, an emulated serving fleet of two models, a load that rises and falls,
-// and a table of what is decided and what becomes of it. make run builds and
-// runs it.
+// Command demo shows the autoscaler at work on one machine: a real control plane, an emulated
+// serving fleet of two models, a load that rises and falls, and a table of what is decided and what
+// becomes of it. make run builds and runs it.
 package main
 
 import (
@@ -56,8 +55,7 @@ func main() {
 	}
 }
 
-// shortest is the least time in which the load can rise, be followed, fall and
-// be followed again.
+// shortest is the least time in which the load can rise and fall and the fleet can follow each.
 const shortest = 5 * time.Minute
 
 func run(ctx context.Context, root, picture string, duration time.Duration) (err error) {
@@ -78,7 +76,7 @@ func run(ctx context.Context, root, picture string, duration time.Duration) (err
 	}
 	defer func() {
 		fmt.Println("ending what was started")
-		// Ctrl-C has ended ctx: what remains to be done has its own time.
+		// Ctrl-C has ended ctx, and the clean-up needs time of its own.
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		err = errors.Join(err, bed.Down(end))
@@ -99,12 +97,13 @@ func run(ctx context.Context, root, picture string, duration time.Duration) (err
 		}
 	}
 	if duration == 0 || ctx.Err() != nil {
-		return nil // ended by hand: there is nothing to judge
+		return nil // ended by hand: nothing to judge
 	}
 	return s.summarize(ctx)
 }
 
-// lock takes the lock of the demonstration or says who holds it.
+// lock takes the lock of the demonstration, or returns an error that names the process with the
+// lock.
 func lock(path string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("preparing %s: %w", filepath.Dir(path), err)

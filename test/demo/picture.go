@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// moment is what one look at the manager showed.
+// moment is the state that one request to the manager returned.
 type moment struct {
 	at      time.Duration // since the load began
 	rate    map[string]float64
@@ -20,7 +20,7 @@ type moment struct {
 	desired map[string]int
 }
 
-// film is a run of the demonstration, to be drawn.
+// film is a run of the demonstration, for the picture.
 type film struct {
 	moments []moment
 }
@@ -58,8 +58,8 @@ func (s *scene) panels() []panel {
 	return out
 }
 
-// draw writes the film as an SVG file: for each model the arrivals, and below
-// them what its variants ran (solid) and what was decided (dashed).
+// draw writes the film as an SVG file: for each model the arrivals, and below them the replicas of
+// its variants, Ready (solid) and decided (dashed).
 func (f *film) draw(path string, panels []panel) error {
 	if len(f.moments) < 2 {
 		return fmt.Errorf("drawing %s: %d moments were seen, want at least 2", path, len(f.moments))
@@ -88,7 +88,7 @@ func (f *film) draw(path string, panels []panel) error {
 	return nil
 }
 
-// points are one quantity over the minutes.
+// points returns one quantity over the minutes.
 func (f *film) points(of func(moment) float64) []plot.Point {
 	var out []plot.Point
 	for _, m := range f.moments {
@@ -97,8 +97,8 @@ func (f *film) points(of func(moment) float64) []plot.Point {
 	return out
 }
 
-// steps are points between which the quantity does not change: it changes at once, at the
-// next one. Points with the quantity of both neighbours are left out.
+// steps returns points for a quantity that is constant between two points and changes at once at
+// the next. Points with the value of both neighbours are left out.
 func steps(points []plot.Point) []plot.Point {
 	const atOnce = 1e-3 // minutes
 	out := points[:1:1]

@@ -9,15 +9,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 )
 
-// What a demonstration needs to be over before its audience leaves. Printed at
-// its start, because none of it is a default.
+// Settings with which the demonstration takes minutes. It prints them at its start, because none is
+// a default.
 const (
 	namespace = "demo"
 	interval  = 5 * time.Second
 	startUp   = 15 * time.Second
-	wave      = 6 * time.Minute // of the load, when it goes on until Ctrl-C
-	// What users are counted as served by, in the summary. Nothing here sizes by
-	// it: a burst that outruns the start of a replica shows.
+	wave      = 6 * time.Minute // period of the load, when it runs until Ctrl-C
+	// Objectives by which the summary counts requests as served well. They are not used for sizing:
+	// a burst that is faster than the start of a replica shows.
 	loadTTFT, loadITL = 2 * time.Second, 75 * time.Millisecond
 )
 
@@ -26,8 +26,8 @@ const (
 	expertModel = "meta/llama-3.1-70b"
 )
 
-// variants is the fleet: a small model on a cheap and on a dear accelerator,
-// and a large one.
+// variants returns the fleet: a small model on a cheap and on an expensive accelerator, and a large
+// one.
 func variants() []testbed.Variant {
 	three := int32(3)
 	return []testbed.Variant{
@@ -46,7 +46,7 @@ func variants() []testbed.Variant {
 	}
 }
 
-// loader is one load of the demonstration.
+// loader is the load of one model.
 type loader struct {
 	name, model string
 	idle, peak  float64 // requests/s
@@ -60,8 +60,8 @@ func loaders() []*loader {
 	}
 }
 
-// profile is a load that rises, stays, falls and leaves the fleet more than
-// half of the time to follow it down, a window (1m) for each replica.
+// profile returns a load that rises, stays, falls and then leaves the fleet more than half of the
+// time to shrink, a window (1m) for each replica.
 func (c *loader) profile(length time.Duration) string {
 	part := func(share float64) time.Duration {
 		return time.Duration(share * float64(length)).Round(time.Second)
@@ -77,13 +77,13 @@ type scene struct {
 	manager  *testbed.Manager
 	loaders  []*loader
 	variants []testbed.Variant
-	length   time.Duration // of the load; 0 goes on
+	length   time.Duration // of the load; 0 repeats it
 	started  time.Time
 	seen     map[string]*replicas
 	film     film
 }
 
-// begin starts the fleet, the manager and the load, and says what runs where.
+// begin starts the fleet, the manager and the load, and prints where each runs.
 func begin(ctx context.Context, bed *testbed.Bed, duration time.Duration) (*scene, error) {
 	s := &scene{bed: bed, loaders: loaders(), variants: variants(), length: duration, seen: map[string]*replicas{}}
 	var err error
@@ -95,7 +95,7 @@ func begin(ctx context.Context, bed *testbed.Bed, duration time.Duration) (*scen
 		return nil, err
 	}
 	if s.manager, err = bed.StartManager(ctx, testbed.ManagerOptions{
-		// The default of two minutes is for days, not for a demonstration of some minutes.
+		// The default of two minutes is too long for a demonstration of minutes.
 		Interval: interval, Thresholds: "scaleDownStabilization: 15s",
 	}); err != nil {
 		return nil, err

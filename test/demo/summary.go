@@ -19,8 +19,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/loadgen"
 )
 
-// summarize says what happened and returns an error unless every model's
-// replicas rose and fell, moved by HPAs that have no other metric than ours.
+// summarize prints what happened and returns an error unless every model's replicas rose and fell,
+// moved by HPAs that have no other metric than ours.
 func (s *scene) summarize(ctx context.Context) error {
 	rescales, err := s.rescales(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *scene) summarize(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// told ends the load and says what its users saw.
+// told ends the load and returns the latencies of its requests in words.
 func (l *loader) told() string {
 	l.process.Stop()
 	var seen loadgen.Summary
@@ -85,12 +85,11 @@ func (l *loader) told() string {
 	return text
 }
 
-// followed says which way replicas went because of an HPA.
+// followed says in which directions an HPA moved replicas.
 type followed struct{ rose, fell bool }
 
-// because returns which of the movements of a variant an HPA made. The message
-// of a rise names the metric; that of a fall says that all are below target,
-// and ours is the only one.
+// because returns which movements of a variant an HPA made. The message of a rise names the metric;
+// that of a fall says that all are below target, and ours is the only one.
 func (r *replicas) because(rescales []corev1.Event, name string) followed {
 	did := func(message string) bool {
 		return slices.ContainsFunc(rescales, func(e corev1.Event) bool {
@@ -100,7 +99,7 @@ func (r *replicas) because(rescales []corev1.Event, name string) followed {
 	return followed{rose: r.rose && did("wva_desired_replicas"), fell: r.fell && did("below target")}
 }
 
-// rescales returns what the HPAs of the demonstration did, oldest first.
+// rescales returns the rescales of the demonstration's HPAs, oldest first.
 func (s *scene) rescales(ctx context.Context) ([]corev1.Event, error) {
 	var events corev1.EventList
 	if err := s.bed.Client.List(ctx, &events, client.InNamespace(namespace)); err != nil {

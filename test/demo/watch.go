@@ -13,10 +13,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// replicas remembers how far a variant went.
+// replicas is the range of a variant's Ready replicas.
 type replicas struct {
 	first, least, most, last int  // ready
-	rose, fell               bool // ready, after having been followed
+	rose, fell               bool // rose above first; fell below an earlier number
 }
 
 func (r *replicas) see(ready int) {
@@ -93,7 +93,7 @@ func (s *scene) show(ctx context.Context, live *console.Live) error {
 	return live.Update(header, rows, append(append([]string{""}, models...), "", footer)...)
 }
 
-// remember keeps how far a variant goes.
+// remember records the Ready replicas of a variant.
 func (s *scene) remember(e explain.Explanation) {
 	ready := int(e.Variant.Replicas.Ready)
 	seen := s.seen[e.Variant.Key.Name]
@@ -106,8 +106,8 @@ func (s *scene) remember(e explain.Explanation) {
 	}
 }
 
-// about tells of a variant's model: what is asked of it and what the analysis
-// says. It is the same line for all of its variants.
+// about returns a line on a variant's model: its load, and the result of the analysis. It is the
+// same for all variants of the model.
 func about(e explain.Explanation) string {
 	said := e.Analysis.Detail
 	if said == "" {

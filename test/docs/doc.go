@@ -1,14 +1,14 @@
-// Package docs reads the pages of the repository, every file that ends in .md, and
-// holds them to what they say: links and anchors exist, fenced blocks parse, and
-// the commands of sh blocks are run, or carry the reason why not.
+// Package docs reads the pages of the repository, every file that ends in .md, and holds them to
+// what they say: links and anchors exist, fenced blocks parse, and the commands of sh blocks are
+// run, or carry the reason why not.
 //
-// A fence says what its block is:
+// A fence names the kind of its block:
 //
 //	sh        commands to copy. They are run in a local cluster, by test/e2e,
 //	          unless the first line is "# not run: reason"
 //	console   commands after a $, with their output, to read
-//	yaml      objects or configuration; what has a kind that is known decodes strictly
-//	promql    expressions, parted by empty lines
+//	yaml      objects or configuration; objects of a known kind decode strictly
+//	promql    expressions, separated by empty lines
 //	json, go  parse; Go is formatted
 //	mermaid   a diagram
 //	none      output, a drawing

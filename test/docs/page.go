@@ -18,7 +18,7 @@ import (
 // Page is one Markdown file.
 type Page struct {
 	Path    string   // relative to the root of the repository, with slashes
-	Anchors []string // of its headings, as GitHub makes them
+	Anchors []string // of its headings, as on GitHub
 	Links   []Link
 	Blocks  []Block // fenced, in their order
 }
@@ -28,7 +28,7 @@ type Link struct {
 	Line   int // 1 is the first
 	Target string
 	Image  bool
-	Text   string // what is shown, or what stands for the image
+	Text   string // the text of the link, or the alternative text of the image
 }
 
 // Block is a fenced block.
@@ -38,8 +38,8 @@ type Block struct {
 	Text     string // ends with a newline unless empty
 }
 
-// Read returns the pages below a root, ordered by path. Folders that begin with a
-// dot, but for .github, and those of built and of test data are passed over.
+// Read returns the pages below root, ordered by path. It leaves out folders with a leading dot,
+// except for .github, and folders of build results and of test data.
 func Read(root string) ([]Page, error) {
 	var pages []Page
 	repository := os.DirFS(root)
@@ -94,8 +94,8 @@ func parse(name string, source []byte) Page {
 	return p
 }
 
-// anchor returns what GitHub makes of a heading: lower case, a dash for a space,
-// and nothing of what is neither letter, digit, dash nor underscore.
+// anchor returns GitHub's anchor for a heading: lower case, a dash for a space, and only letters,
+// digits, dashes and underscores.
 func anchor(heading string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
@@ -108,7 +108,7 @@ func anchor(heading string) string {
 	}, strings.TrimSpace(heading))
 }
 
-// unique numbers an anchor that the page has already.
+// unique adds a number to an anchor that the page has already.
 func unique(have []string, anchor string) string {
 	name := anchor
 	for i := 1; slices.Contains(have, name); i++ {
@@ -117,7 +117,7 @@ func unique(have []string, anchor string) string {
 	return name
 }
 
-// reader knows the source of a page.
+// reader has the source of a page.
 type reader struct{ source []byte }
 
 // plain returns the text of a node without its markup.
@@ -136,7 +136,7 @@ func (r reader) plain(n ast.Node) string {
 	return b.String()
 }
 
-// line returns where a node begins.
+// line returns the line where a node begins.
 func (r reader) line(n ast.Node) int {
 	at := n.Pos()
 	if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {
@@ -158,9 +158,9 @@ func (b Block) NotRun() string {
 	return strings.TrimSpace(reason)
 }
 
-// Script returns the sh blocks of a page that are run, as one program for bash, ""
-// if there are none. Before each it prints where the block stands, so that output
-// that ends early says in which, and when.
+// Script returns the sh blocks of a page that are run, as one program for bash, "" if there are
+// none. Before each block it prints the page, the line and the time, so that output that ends early
+// shows the block.
 func (p Page) Script() string {
 	var script strings.Builder
 	for _, b := range p.Blocks {

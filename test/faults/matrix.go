@@ -1,6 +1,6 @@
 package faults
 
-// Area is what a fault is a fault of.
+// Area is the part that fails.
 type Area string
 
 // The areas, in the order of the page.
@@ -14,7 +14,7 @@ const (
 	Tenants       Area = "Tenants"
 )
 
-// Areas returns every area with how many faults it has.
+// Areas returns every area with the number of its faults.
 func Areas() []struct {
 	Area   Area
 	Faults int
@@ -27,13 +27,13 @@ func Areas() []struct {
 
 // Fault is something that goes wrong around a manager.
 type Fault struct {
-	// ID is what the fault is called in the page, in lower case with hyphens.
+	// ID is the name of the fault in the page, in lower case with hyphens.
 	ID   string
 	Area Area
-	// Breaks says what goes wrong, Manager what the manager does then, and Told how its
-	// user learns of it: conditions, events, metrics, alerts, the log. Each is Markdown.
+	// Breaks says what goes wrong, Manager what the manager does then, and Told how users see it:
+	// conditions, events, metrics, alerts, the log. Each is Markdown.
 	Breaks, Manager, Told string
-	// Tests are those that inject the fault.
+	// Tests are the tests that inject the fault.
 	Tests []Test
 }
 
@@ -60,7 +60,7 @@ const (
 	leaderEnds = "its log and exit status; the new leader's `leader_election_master_status`"
 )
 
-// All returns the faults, those of an area together.
+// All returns the faults, grouped by area.
 func All() []Fault {
 	var all []Fault
 	for _, of := range [][]Fault{ofPrometheus(), ofAPIServer(), ofLeader(), ofPods(), ofConfiguration(), ofClock(), ofTenants()} {

@@ -10,7 +10,7 @@ const (
 	OfCluster Scope = "The cluster"
 )
 
-// Scopes returns every scope with how many faults it has.
+// Scopes returns every scope with the number of its faults.
 func Scopes() []struct {
 	Scope  Scope
 	Faults int
@@ -25,20 +25,19 @@ func Scopes() []struct {
 // test/e2e.
 const PlumbingTest = "TestThePlumbingFaultsAreNamed"
 
-// PlumbingNamed is how many of the plumbing faults a condition or an event names.
+// PlumbingNamed is the number of plumbing faults that a condition or an event names.
 const PlumbingNamed = 27
 
-// Plumbing is a fault of what a decision needs on its way from the pods to the pods: the
-// manager runs, and nothing is scaled, or not as decided.
+// Plumbing is a fault on the way of a decision, from the readings of the pods to the number of
+// pods: the manager runs, and nothing is scaled, or not as decided.
 type Plumbing struct {
-	// ID is what the fault is called in the page and as a subtest, in lower case with hyphens.
+	// ID is the name of the fault in the page and as a subtest, in lower case with hyphens.
 	ID    string
 	Scope Scope
-	// Breaks says what is wrong. Injected says how the test makes it so in the local cluster
-	// where that is not the fault itself, "" where it is. Mends says what mends it. Each is
-	// Markdown.
+	// Breaks says what is wrong. Injected says how the test causes it in the local cluster, ""
+	// where the test causes just that. Mends says how to mend it. Each is Markdown.
 	Breaks, Injected, Mends string
-	// Code is what wva doctor names it by.
+	// Code is the code under which wva doctor reports it.
 	Code string
 	// Told is the condition or the event that names it. The zero value is none.
 	Told Told
@@ -48,7 +47,7 @@ type Plumbing struct {
 type Told struct {
 	// Kind is the object that has it: VariantAutoscaling or HorizontalPodAutoscaler.
 	Kind string
-	// Condition is its type, with the status that follows; "" for an event.
+	// Condition is its type, followed by its status; "" for an event.
 	Condition, Status string
 	Reason            string
 	// Says is a part of its message.
@@ -58,13 +57,13 @@ type Told struct {
 // None reports whether no condition and no event names the fault.
 func (t Told) None() bool { return t == Told{} }
 
-// The objects that tell.
+// The objects with conditions and events.
 const (
 	onVariant = "VariantAutoscaling"
 	onHPA     = "HorizontalPodAutoscaler"
 )
 
-// AllPlumbing returns the plumbing faults, those of a scope together.
+// AllPlumbing returns the plumbing faults, grouped by scope.
 func AllPlumbing() []Plumbing {
 	var all []Plumbing
 	for _, of := range [][]Plumbing{ofMetrics(), ofScalers(), ofTargets(), ofObjects(), ofOneManager(), ofTheCluster()} {

@@ -11,7 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
-// document is everything that docs/benchmarks.md says.
+// document is the content of docs/benchmarks.md.
 type document struct {
 	plan    lab.Plan
 	sizes   []lab.Size
@@ -20,8 +20,8 @@ type document struct {
 	commit  string
 	cores   int
 	subset  bool   // not the whole matrix
-	zoo     string // what the zoo found, Markdown below a heading; "" where it was not asked for
-	roles   string // what lab roles wrote, which stays; "" where it has not
+	zoo     string // section of the zoo in Markdown; "" without one
+	roles   string // section that lab roles wrote, which stays; "" without one
 }
 
 // write writes the document as Markdown.
@@ -104,7 +104,7 @@ the first sample.
 `, d.plan.Seeds[0], d.plan.Seeds[0], 100*lab.DefaultTarget, most, lab.DefaultStartUp, lab.DefaultStartUpDeviation)
 }
 
-// summary says how each policy did over all scenarios.
+// summary writes the results of each policy over all scenarios.
 func (d document) summary(b *strings.Builder) {
 	fmt.Fprintf(b, "\n## In short\n\nOver the %d scenarios below. \"Reached\" counts those in which its\nmean attainment is the target or more, and in brackets how many of these are within the error. \"At the least cost\" counts ties.\n\"Times the least\" is the mean of its cost over the least cost of those that reach the target, where it does itself.\n\n", len(d.results.Scenarios))
 	b.WriteString("| Policy | Target reached | At the least cost | Times the least | Mean attainment % | Lowest % | Worst hour % |\n|---|--:|--:|--:|--:|--:|--:|\n")
@@ -127,14 +127,14 @@ func (d document) summary(b *strings.Builder) {
 	fmt.Fprintf(b, "\n- %s\n", strings.Join(ours, "\n- "))
 }
 
-// tally is how a policy did over the scenarios.
+// tally sums up a policy over the scenarios.
 type tally struct {
 	ran, reached, near, cheapest   int      // near of reached are within the error
 	times, attained, lowest, worst float64  // sums, the least, and the least of an hour
 	lost                           []string // scenarios where it is not the cheapest that reaches the target
 }
 
-// reach is how often it reaches the target.
+// reach returns how often the policy reaches the target.
 func (t tally) reach() string {
 	if t.near == 0 {
 		return strconv.Itoa(t.reached)
@@ -175,7 +175,7 @@ func (d document) tally(c lab.Choice) tally {
 	return t
 }
 
-// peers says what one of our policies costs beside the cheapest of the others, in the
+// peers returns the cost of a policy of ours relative to the cheapest of the others, in the
 // scenarios where both attain the target.
 func (d document) peers(c lab.Choice) string {
 	var said []string
@@ -203,7 +203,7 @@ func (d document) peers(c lab.Choice) string {
 	return " Its cost is " + strings.Join(said, " and ") + "."
 }
 
-// losses says where another policy does better.
+// losses returns the scenarios where another policy does better.
 func (t tally) losses() string {
 	if len(t.lost) == 0 {
 		return ""
@@ -227,7 +227,7 @@ func (d document) scenario(b *strings.Builder, s lab.ScenarioResults) {
 	b.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, r := range s.Rows {
 		m := r.Measures
-		name := "`" + r.Policy.Name + "`" // what it was tuned to stands at the end
+		name := "`" + r.Policy.Name + "`" // the last section has the settings
 		if r.Own {
 			name = "**`" + r.Policy.String() + "`**"
 		}
@@ -260,7 +260,7 @@ func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Round(time.Second)
 }
 
-// from says where what is judged begins.
+// from returns in words where the part that is judged begins.
 func from(s lab.ScenarioResults) string {
 	if s.From == 0 {
 		return "all of the trace"
@@ -268,7 +268,7 @@ func from(s lab.ScenarioResults) string {
 	return fmt.Sprintf("after the first %s", seconds(s.From))
 }
 
-// hindsight is two cells: what a baseline could have come to.
+// hindsight returns two cells: the result of a baseline with its best setting in hindsight.
 func hindsight(r lab.Row) string {
 	if r.Hindsight == nil || len(r.Hindsight.Runs) == 0 {
 		return "– | –"
@@ -280,7 +280,7 @@ func hindsight(r lab.Row) string {
 // triedHeading begins the last section of the document.
 const triedHeading = "\n## What was tried\n"
 
-// tuning lists every point that was tried.
+// tuning writes every setting that was tried.
 func (d document) tuning(b *strings.Builder) {
 	b.WriteString(triedHeading + "\nAttainment and cost of every setting with the first seed, in the first part / in the rest. In bold what was kept, in italics\nwhat would have been in hindsight.\n")
 	for _, s := range d.results.Scenarios {

@@ -50,10 +50,10 @@ func parseLearning(args []string) (learningOptions, error) {
 	return o, nil
 }
 
-// defaultDrawn is how many scenarios are drawn unless it is said.
+// defaultDrawn is the default number of drawn scenarios.
 const defaultDrawn = 100
 
-// Policies of ours by the profiles that the user states.
+// Our policy with different profiles stated by the user.
 const (
 	trueProfiles   = lab.Hybrid
 	noProfiles     = lab.Hybrid + ":profiles=none"
@@ -61,7 +61,7 @@ const (
 	doubleProfiles = lab.Hybrid + ":profiles=2"
 )
 
-// period is a part of a scenario in which policies are compared with one of them.
+// period is a part of a scenario in which policies are compared with the policy with.
 type period struct {
 	title    string
 	from, to time.Duration // to is 0 for the end
@@ -69,7 +69,7 @@ type period struct {
 	policies []string
 }
 
-// periods are those that are compared, the first hour first.
+// periods returns the periods, the first hour first.
 func periods() []period {
 	return []period{
 		{title: "the first hour", to: time.Hour, with: lab.Tokens, policies: []string{noProfiles}},
@@ -78,22 +78,21 @@ func periods() []period {
 	}
 }
 
-// A policy that attains so much less, a ratio, at so many times the cost is as good.
+// A policy is as good with this much less attainment, a ratio, at this many times the cost.
 const (
 	attainmentTolerance = 0.01
 	costTolerance       = 1.05
 )
 
-// compared is what came of a policy beside another one in a period of a scenario.
+// compared is the result of a policy and of the one it is compared with, in a period of a scenario.
 type compared struct {
 	scenario, period, policy string
 	target                   float64
 	of, with                 lab.Measures[float64]
 }
 
-// asGood reports whether the policy attains as much at no more cost, within the tolerances.
-// In the first hour, where little is known, it is enough that it attains as much, or the
-// target.
+// asGood reports whether the policy attains as much at no more cost, within the tolerances. In the
+// first hour, where little is known, it is enough to attain as much, or the target.
 func (c compared) asGood() bool {
 	if c.period == periods()[0].title {
 		return c.of.Attainment >= min(c.target, c.with.Attainment-attainmentTolerance)
@@ -101,7 +100,7 @@ func (c compared) asGood() bool {
 	return c.of.Attainment >= c.with.Attainment-attainmentTolerance && c.of.Cost <= costTolerance*c.with.Cost
 }
 
-// runLearning runs ours by what the user states, and prints what that is worth.
+// runLearning runs our policy with different stated profiles, and prints the differences.
 func runLearning(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parseLearning(args)
 	if err != nil {
@@ -133,7 +132,7 @@ func runLearning(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(errs...)
 }
 
-// scenarios returns those of the matrix, or drawn ones, as long as they have to be.
+// scenarios returns those of the matrix, or drawn ones, repeated to the hours asked for.
 func (o learningOptions) scenarios() ([]lab.Scenario, error) {
 	only, err := regexp.Compile(o.only)
 	if err != nil {
@@ -156,7 +155,7 @@ func (o learningOptions) scenarios() ([]lab.Scenario, error) {
 	return chosen, nil
 }
 
-// every returns all scenarios as they are.
+// every returns all scenarios with their own lengths.
 func (o learningOptions) every() ([]lab.Scenario, error) {
 	if o.seed == 0 {
 		return matrix(o.traces)

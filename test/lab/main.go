@@ -48,7 +48,7 @@ type options struct {
 	dry                                            bool
 }
 
-// manySeeds is how many the matrix is run with.
+// manySeeds is the default number of seeds of the matrix.
 const manySeeds = 5
 
 func parse(args []string) (options, error) {
@@ -137,10 +137,10 @@ func run(ctx context.Context, args []string, out io.Writer) (failed error) {
 	return failure
 }
 
-// foresight is how many runs the clairvoyant of a scenario may take, unless -foresight says it.
+// foresight is the default number of runs for the clairvoyant of a scenario.
 const foresight = 60
 
-// plan is the matrix, or the part of it that was asked for.
+// plan returns the matrix, or the part of it that the flags choose.
 func (o options) plan() (lab.Plan, error) {
 	p := lab.Plan{Tune: true, Foresight: o.foresight}
 	only, err := regexp.Compile(o.only)
@@ -161,9 +161,8 @@ func (o options) plan() (lab.Plan, error) {
 	}
 	chosen := strings.Fields(o.policies)
 	if slices.Equal(chosen, []string{"all"}) {
-		// The manager decides every minute, and in between when it notices a change;
-		// what deciding more often is worth, the second row says. What the published rule is
-		// worth, spare-capacity says.
+		// The manager decides every minute, and in between when it notices a change. The second row
+		// shows the worth of deciding more often, spare-capacity that of the published rule.
 		chosen = slices.Insert(lab.Names(), 1, lab.Saturation+":interval=15s")
 		chosen = slices.DeleteFunc(chosen, func(name string) bool { return name == lab.Published })
 	}
@@ -184,7 +183,7 @@ func names(all []lab.Scenario) []string {
 	return out
 }
 
-// printPlan says what is going to happen and how long it may take.
+// printPlan prints the runs and how long they may take.
 func printPlan(out io.Writer, p lab.Plan, sizes []lab.Size) {
 	var total time.Duration
 	fmt.Fprintf(out, "%d policies, seeds %s:\n", len(p.Choices), seeds(p.Seeds))
@@ -197,16 +196,15 @@ func printPlan(out io.Writer, p lab.Plan, sizes []lab.Size) {
 	fmt.Fprintf(out, "about %s on %d processors\n\n", total.Round(time.Minute), runtime.GOMAXPROCS(0))
 }
 
-// estimate is how long a scenario takes: what requests and decisions took, in the
-// mean over the policies, when the constants were measured on one core of a
-// server of 2024.
+// estimate returns how long a scenario takes, by the time of requests and decisions in the mean
+// over the policies, measured on one core of a server of 2024.
 func estimate(s lab.Size, foresight int) time.Duration {
 	const (
 		perRequest = 4 * time.Microsecond
 		perHour    = 25 * time.Millisecond // of virtual time: decisions and scrapes
 	)
 	one := time.Duration(s.Survey.Requests)*perRequest + time.Duration(s.Survey.Span.Hours()*float64(perHour))
-	// Settings of hindsight are run again where they are others: about half of the time.
+	// Where the settings of hindsight differ they are run again: about half of the time.
 	return time.Duration(s.Runs+s.Runs/2+s.Tuning+foresight) * one / time.Duration(runtime.GOMAXPROCS(0))
 }
 

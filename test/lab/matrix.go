@@ -13,7 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// The recommended profiles that the matrix is made of.
+// The recommended profiles in the matrix.
 const (
 	phi4A100      = "microsoft/phi-4/A100-80/tp1/v0.8.4"
 	phi4H100      = "microsoft/phi-4/H100/tp1/v0.8.4"
@@ -22,36 +22,35 @@ const (
 	codellamaH100 = "codellama/codellama-34b-instruct-hf/H100/tp1/v0.8.4"
 )
 
-// most is the maxReplicas of every variant: more than any trace needs, and a
-// limit as every HPA has one.
+// most is the maxReplicas of every variant: more than any trace needs, as every HPA has a limit.
 const most = 32
 
-// trace is a file of the folder and what is asked of its requests.
+// trace is a file of the folder, with the objectives of its requests.
 type trace struct {
 	name, file string
 	slo        sim.SLO
-	// fleets are what it is run on.
+	// fleets are the fleets that serve the trace.
 	fleets []string
-	nodes  int // of eight A100 that the three models share
-	// prefix is what prompts share in the fleet of two variants.
+	nodes  int // of eight A100 each, which the three models share
+	// prefix is the common part of prompts in the fleet of two variants.
 	prefix sim.Prefix
 }
 
-// patience is that of the clients: far above the objective, of which it is 30 times in
-// the mean, so that fewer than one of a thousand leaves before it has missed its TTFT. Half of
-// those that leave come back.
+// patience returns the patience of clients: 30 times the TTFT objective in the mean, so that fewer
+// than one of a thousand leaves before it has missed its TTFT. Half of those that leave come back.
 func patience(slo sim.SLO) sim.Patience {
 	const times, retry, after = 30, 0.5, 30 * time.Second
 	mean := times * time.Duration(slo.TTFT*float64(time.Millisecond))
 	return sim.Patience{Mean: mean, Deviation: mean, Retry: retry, After: after}
 }
 
-// shared are prompts of which half begin like an earlier one, with so much of them.
+// shared returns a prefix that half of the prompts have in common with an earlier one; part is its
+// share of their tokens.
 func shared(part float64) sim.Prefix { return sim.Prefix{Share: 0.5, Part: part, Warm: 200} }
 
 func chat() sim.SLO { return sim.SLO{TTFT: 2000, ITL: 50, Attainment: lab.DefaultTarget} }
 
-// documents are the objectives of prompts of 12,000 tokens in the mean.
+// documents returns objectives for prompts of 12,000 tokens in the mean.
 func documents() sim.SLO { return sim.SLO{TTFT: 10_000, ITL: 100, Attainment: lab.DefaultTarget} }
 
 func traces() []trace {
@@ -80,8 +79,8 @@ func matrix(dir string) ([]lab.Scenario, error) {
 	}
 	var all []lab.Scenario
 	for _, t := range traces() {
-		// Curves of rates are of whole platforms: their first two days, scaled to 10
-		// requests/s at the highest.
+		// Curves of rates are those of whole platforms: the first two days, scaled to 10 requests/s
+		// at the highest.
 		source, err := lab.File(filepath.Join(dir, t.file), lab.FileOptions{Lengths: lengths, Peak: 10, Take: 48 * time.Hour})
 		if errors.Is(err, os.ErrNotExist) {
 			continue
@@ -144,15 +143,14 @@ func fleet(m measurements, name string, t trace) (lab.Scenario, error) {
 	return s, err
 }
 
-// machine is where an accelerator is rented.
+// machine is an accelerator type and the rented machine whose price it has.
 type machine struct{ name, priced string }
 
 func a100() machine { return machine{"A100", "DGX-A100 (8 GPU)"} }
 
 func h100() machine { return machine{"H100", "DGX-H100 (8 GPU)"} }
 
-// serves is a variant: its name, the id of its profile, its accelerator and its
-// minReplicas.
+// serves is a variant: its name, the ID of its profile, its accelerator and its minReplicas.
 type serves struct {
 	name, id string
 	on       machine

@@ -13,7 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/zoo"
 )
 
-// measurements are what profiles.json holds, as far as it is used here.
+// measurements is the part of profiles.json that the lab uses.
 type measurements struct {
 	Prices struct {
 		Items []struct {
@@ -27,7 +27,7 @@ type measurements struct {
 	file string
 }
 
-// measurement is the speed of one replica, measured elsewhere.
+// measurement is the published speed of one replica.
 type measurement struct {
 	ID          string               `json:"id"`
 	Model       string               `json:"model"`
@@ -53,7 +53,7 @@ func readMeasurements(dir string) (measurements, error) {
 	return m, nil
 }
 
-// price returns what one accelerator of a machine with eight costs per hour.
+// price returns the price of one accelerator of a machine with eight, per hour.
 func (m measurements) price(machine string) (float64, error) {
 	for _, item := range m.Prices.Items {
 		if item.Accelerator == machine {
@@ -63,9 +63,9 @@ func (m measurements) price(machine string) (float64, error) {
 	return 0, fmt.Errorf("%s: reference_prices has no %q", m.file, machine)
 }
 
-// profile returns a recommended measurement as a serving profile, and its number
-// of accelerators. Batches have 256 requests and 2048 tokens at most, the
-// defaults of vLLM, and a request may fill the KV cache.
+// profile returns a recommended measurement as a serving profile, and its number of accelerators.
+// Batches have 256 requests and 2048 tokens at most, the defaults of vLLM, and a request may fill
+// the KV cache.
 func (m measurements) profile(id, accelerator string) (serving.Profile, scaling.Accelerators, error) {
 	i := slices.IndexFunc(m.Profiles, func(p measurement) bool { return p.ID == id })
 	if i < 0 || !slices.Contains(m.Recommended, id) {
@@ -86,8 +86,8 @@ func (m measurement) profile(accelerator string) serving.Profile {
 	}
 }
 
-// replicas returns every profile of good quality that says its KV cache and on which
-// machine it was measured, for the zoo. What is there twice counts once.
+// replicas returns, for the zoo, every profile of good quality with a KV cache size and an
+// accelerator with a price. Duplicates count once.
 func (m measurements) replicas() ([]zoo.Replica, error) {
 	var out []zoo.Replica
 	for _, one := range m.Profiles {
@@ -108,7 +108,7 @@ func (m measurements) replicas() ([]zoo.Replica, error) {
 	return out, nil
 }
 
-// machineOf returns the machine of an accelerator as profiles name it, false if it has
+// machineOf returns the machine of an accelerator as profiles name it, false if the accelerator has
 // no price.
 func machineOf(accelerator string) (machine, bool) {
 	for _, m := range []machine{a100(), h100()} {

@@ -25,7 +25,7 @@ type rolesOptions struct {
 	seeds                               int
 }
 
-// rolesPolicies are ours and the rules of others that scale prefill and decode.
+// rolesPolicies are our policy and the baselines that scale prefill and decode.
 const rolesPolicies = lab.Hybrid + " dynamo-sla hpa-paired heteroscale"
 
 func parseRoles(args []string) (rolesOptions, error) {
@@ -49,11 +49,11 @@ func parseRoles(args []string) (rolesOptions, error) {
 	return o, nil
 }
 
-// mix is requests whose prompts and answers have such lengths in the mean, in tokens.
+// mix is the mean lengths of prompts and answers, in tokens.
 type mix struct{ input, output int }
 
 // requests returns requests of a mix with Poisson arrivals: a third have half of its lengths, a
-// third one and a half times as long ones.
+// third have one and a half times its lengths.
 func (m mix) requests(rates string) ([]lab.Source, error) {
 	rate, err := workload.ParseProfile(rates)
 	if err != nil {
@@ -70,8 +70,8 @@ func (m mix) requests(rates string) ([]lab.Source, error) {
 	return parts, nil
 }
 
-// rolesScenario is what changes in a model that is served in parts. Rates are those of a third
-// of the requests.
+// rolesScenario is a load that changes, for a model served in prefill and decode. Its rates are
+// those of a third of the requests.
 type rolesScenario struct {
 	name, description string
 	stretches         []stretch
@@ -83,7 +83,7 @@ type stretch struct {
 	rates string
 }
 
-// rolesScenarios change what prefill has to do, what decode has to do, and both.
+// rolesScenarios return loads that change the work of prefill, of decode, and of both.
 func rolesScenarios() []rolesScenario {
 	usual := mix{800, 200}
 	return []rolesScenario{
@@ -99,8 +99,9 @@ func rolesScenarios() []rolesScenario {
 	}
 }
 
-// plan is every policy in every scenario. The fleet begins with what the first load needs:
-// 20 prompts/s of 101.7 ms and 4000 tokens/s, in replicas that decode at most 6912 in a full KV cache.
+// plan returns every policy in every scenario. The fleet begins with the replicas for the first
+// load: 20 prompts/s of 101.7 ms and 4000 tokens/s, in replicas that decode at most 6912 in a full
+// KV cache.
 func (o rolesOptions) plan() (lab.Plan, error) {
 	p := lab.Plan{Tune: true}
 	m, err := readMeasurements(o.traces)
@@ -157,7 +158,8 @@ func (o rolesOptions) plan() (lab.Plan, error) {
 	return p, nil
 }
 
-// rolesObjectives have room for a prompt of 12,000 tokens, which takes 1.2 s alone.
+// rolesObjectives returns objectives that allow for a prompt of 12,000 tokens, which takes 1.2 s
+// alone.
 func rolesObjectives() sim.SLO { return sim.SLO{TTFT: 3000, ITL: 30, Attainment: lab.DefaultTarget} }
 
 // runRoles runs the scenarios of prefill and decode and writes their section of the document.
@@ -204,7 +206,7 @@ func rolesPart(page string) string {
 	return "\n" + rolesHeading + strings.TrimRight(rest, "\n") + "\n"
 }
 
-// writtenRoles returns the section of the document of that name, "" where there is none.
+// writtenRoles returns the section of lab roles in a file, "" where there is none.
 func writtenRoles(file string) string {
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -213,8 +215,8 @@ func writtenRoles(file string) string {
 	return rolesPart(string(page))
 }
 
-// replaceSection returns a document with the section of lab roles in the place of the one it has, or
-// before the list of what was tried, or else at its end.
+// replaceSection returns a document with its section of lab roles replaced by text. Without such a
+// section, text goes before the section "What was tried", or else to the end.
 func replaceSection(page, text string) string {
 	if old := rolesPart(page); old != "" {
 		return strings.Replace(page, old, text, 1)
@@ -225,7 +227,7 @@ func replaceSection(page, text string) string {
 	return strings.TrimRight(page, "\n") + "\n" + text
 }
 
-// rolesSection writes the section.
+// rolesSection returns the section.
 func rolesSection(p lab.Plan, r lab.Results, run string) string {
 	var b strings.Builder
 	slo := p.Scenarios[0].Models[0].Spec.SLO
@@ -259,10 +261,10 @@ the setting that was best in the part that is judged.
 	return b.String()
 }
 
-// held returns the minutes of a scenario that are not in violation for such a part of it.
+// held returns the minutes of a scenario that are not in violation, where violation is a ratio.
 func held(s lab.ScenarioResults, violation float64) float64 { return s.Span / 60 * (1 - violation) }
 
-// rolesHindsight is three cells: what a baseline could have come to.
+// rolesHindsight returns three cells: the result of a baseline with its best setting in hindsight.
 func rolesHindsight(s lab.ScenarioResults, r lab.Row) string {
 	if r.Hindsight == nil || len(r.Hindsight.Runs) == 0 {
 		return "– | – | –"

@@ -26,13 +26,13 @@ type zooOptions struct {
 	dry, text                                          bool
 }
 
-// unasked is what the manager runs for a user who has said nothing.
+// unasked is the policy that the manager runs without any settings of the user.
 const unasked = lab.Tokens + ":objectives=none"
 
-// ownPolicies are ours in the zoo, the one that is judged first.
+// ownPolicies are our policies in the zoo, with the one that is judged first.
 const ownPolicies = lab.Hybrid + " " + lab.Tokens + " " + lab.Saturation + " " + unasked
 
-// defaultPoints is how many settings a policy of others is tried with.
+// defaultPoints is the number of settings with which a policy of others is tried.
 const defaultPoints = 4
 
 func parseZoo(args []string) (zooOptions, error) {
@@ -71,7 +71,8 @@ func parseZoo(args []string) (zooOptions, error) {
 	return o, err
 }
 
-// buildOf tells a build by its commit, where that does not do with a digest of it.
+// buildOf identifies a build by its commit, and by a digest as well where the commit does not
+// suffice.
 func buildOf(commit string) (string, error) {
 	if commit != "unknown" && !strings.HasSuffix(commit, "-dirty") {
 		return commit, nil
@@ -80,7 +81,7 @@ func buildOf(commit string) (string, error) {
 	return commit + " " + build, err
 }
 
-// executable returns a digest of this program: what a build without a commit is told by.
+// executable returns a digest of this program, which identifies a build without a commit.
 func executable() (string, error) {
 	name, err := os.Executable()
 	if err != nil {
@@ -93,7 +94,7 @@ func executable() (string, error) {
 	return hash(string(content))[:8], nil
 }
 
-// choices returns the policies that are asked for.
+// choices returns the policies to run.
 func (o zooOptions) choices() ([]lab.Choice, error) {
 	names := strings.Fields(o.policies)
 	if len(names) == 1 && (names[0] == "own" || names[0] == "all") {
@@ -131,7 +132,7 @@ func (o zooOptions) numbers() ([]int, error) {
 	return out, nil
 }
 
-// zooStock is what scenarios are drawn from, with what identifies the traces.
+// zooStock is what scenarios are drawn from, with the digests and the folders of the traces.
 type zooStock struct {
 	zoo.Stock
 	digests map[string]string // by the name of the trace
@@ -188,7 +189,7 @@ func (c *zooStock) read(file string) error {
 type zooCase struct {
 	number int
 	zoo.Case
-	key string // a hash of all that the scenario is made of
+	key string // a hash of the scenario and its traces
 }
 
 // draw draws a scenario.
@@ -205,13 +206,13 @@ func (c zooStock) draw(seed uint64, number int) (zooCase, error) {
 	return a, nil
 }
 
-// hash is enough of a digest to tell texts apart.
+// hash returns a digest that is long enough to identify texts.
 func hash(texts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00")))
 	return hex.EncodeToString(sum[:12])
 }
 
-// file returns the scenario file of a case, with the traces where they are.
+// file returns the scenario file of a case, with the absolute paths of its traces.
 func (c zooStock) file(a zooCase) (string, error) {
 	a.Workload = slices.Clone(a.Workload)
 	for i, part := range a.Workload {
@@ -226,7 +227,7 @@ func (c zooStock) file(a zooCase) (string, error) {
 	return a.Text()
 }
 
-// runZoo draws scenarios, runs what is not known of them, and writes what came of it.
+// runZoo draws scenarios, runs those without kept results, and writes the document.
 func runZoo(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parseZoo(args)
 	if err != nil {

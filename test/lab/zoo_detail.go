@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// details prints what every policy came to in one scenario, and writes its file.
+// details prints the results of all policies in one scenario, and writes its file.
 func (v *zooRun) details(b *strings.Builder, c zooStock, a zooCase) error {
 	text, err := c.file(a)
 	if err != nil {
@@ -36,7 +36,7 @@ func (v *zooRun) details(b *strings.Builder, c zooStock, a zooCase) error {
 	return nil
 }
 
-// ownPoints lists ours.
+// ownPoints returns the results of our policies.
 func ownPoints(s score) []named {
 	var out []named
 	for name, r := range s.own {

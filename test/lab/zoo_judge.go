@@ -8,16 +8,16 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
-// named is what a policy came to in a scenario.
+// named is the result of a policy in a scenario.
 type named struct {
 	lab.Point
 	policy string // with its settings
 }
 
-// score is what is known of one scenario.
+// score has the results of one scenario.
 type score struct {
 	number      int
-	text        string // what the scenario is
+	text        string // description of the scenario
 	target      float64
 	constant    bool
 	own         map[string]result // ours, by name
@@ -30,7 +30,7 @@ type score struct {
 // reaches reports whether a point attains the target.
 func (s score) reaches(p lab.Point) bool { return p.Attainment >= s.target }
 
-// best returns the cheapest of some policies that reaches the target.
+// best returns the cheapest of the policies that reach the target, and false where none does.
 func (s score) best(of []named) (named, bool) {
 	reach := slices.DeleteFunc(slices.Clone(of), func(n named) bool { return !s.reaches(n.Point) })
 	if len(reach) == 0 {
@@ -39,11 +39,11 @@ func (s score) best(of []named) (named, bool) {
 	return slices.MinFunc(reach, func(a, b named) int { return cmp.Compare(a.Cost, b.Cost) }), true
 }
 
-// dearer is how much more another policy may cost to be compared by what it attains.
+// dearer is how many times our cost another policy may cost where attainments are compared.
 const dearer = 1.2
 
-// ahead returns the policy that attains most of those that cost no more than 1.2 times
-// as much as ours.
+// ahead returns the policy with the highest attainment of those that cost no more than 1.2 times as
+// much as ours, and false where there is none.
 func (s score) ahead(of []named, ours lab.Point) (named, bool) {
 	near := slices.DeleteFunc(slices.Clone(of), func(n named) bool { return n.Cost > dearer*ours.Cost })
 	if len(near) == 0 {
@@ -52,18 +52,17 @@ func (s score) ahead(of []named, ours lab.Point) (named, bool) {
 	return slices.MaxFunc(near, func(a, b named) int { return cmp.Compare(a.Attainment, b.Attainment) }), true
 }
 
-// lag is how bad a scenario is for a policy of ours: 0 where no policy of others as
-// published does better.
+// lag is how far a policy of ours is behind in a scenario: 0 where no untuned policy of others does
+// better.
 type lag struct {
 	score
 	ours   lab.Point
-	size   float64 // by which the worst are sorted
+	size   float64 // the worst are sorted by it
 	reason named   // the policy that does better
 }
 
-// lagOf compares a policy of ours with the others as published. That it misses a target
-// that another reaches, or attains much less for the same, is worse than that it costs
-// more.
+// lagOf compares a policy of ours with the untuned policies of others. To miss a target that
+// another reaches, or to attain much less for the same cost, counts more than a higher cost.
 func (s score) lagOf(own string) (lag, bool) {
 	r, ok := s.own[own]
 	if !ok {
@@ -113,7 +112,7 @@ func (d distribution) mean() float64 {
 	return sum / float64(len(d))
 }
 
-// verdict is how a policy of ours did over the scenarios.
+// verdict sums up a policy of ours over the scenarios.
 type verdict struct {
 	ran, reached     int
 	winnable, won    int          // an untuned policy of others reaches the target; and ours does
@@ -127,10 +126,10 @@ type verdict struct {
 	turns            int          // the most of one of these
 }
 
-// far is by how much less ours must not attain.
+// far is the difference of attainment, as a ratio, from which a policy of ours is far behind.
 const far = 0.1
 
-// judge sums up what a policy of ours did.
+// judge sums up the results of a policy of ours.
 func judge(all []score, own string) verdict {
 	var v verdict
 	for _, s := range all {
@@ -158,7 +157,7 @@ func judge(all []score, own string) verdict {
 	return v
 }
 
-// compare books what ours costs beside the others, where both reach the target.
+// compare adds our cost relative to the others, where both reach the target.
 func (v *verdict) compare(s score, ours lab.Point) {
 	best, winnable := s.best(s.untuned)
 	if winnable {
@@ -180,8 +179,8 @@ func (v *verdict) compare(s score, ours lab.Point) {
 	}
 }
 
-// beside returns what a policy of ours attains more than another in the mean, and the mean
-// of its cost over that of the other, in the scenarios of both.
+// beside returns how much more a policy of ours attains than another in the mean, and the mean of
+// its cost over the other's, in the scenarios of both.
 func beside(all []score, own, other string) (points, cost float64) {
 	var more, times distribution
 	for _, s := range all {

@@ -10,7 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
-// page is everything that the document of a zoo says.
+// page is the content of the document of a zoo.
 type page struct {
 	title  string // seed, number and build
 	own    []string
@@ -35,18 +35,18 @@ func (p page) write(b *strings.Builder) {
 	p.all(b)
 }
 
-// allScenarios is the heading of the last section, a row for each scenario.
+// allScenarios is the heading of the last section, which has a row for each scenario.
 const allScenarios = "\n## All scenarios\n"
 
-// section returns a page of the zoo as a section of another document, without the rows of
-// all scenarios.
+// section returns a page of the zoo as a section of another document, without the rows of all
+// scenarios.
 func section(page string) string {
 	page, _, _ = strings.Cut(page, allScenarios)
 	page = strings.ReplaceAll(page, "\n## ", "\n### ")
 	return "\n## The zoo\n" + strings.TrimPrefix(strings.TrimRight(page, "\n"), "# Zoo\n") + "\n"
 }
 
-// aim is a figure and what it should be.
+// aim is a figure and its target.
 type aim struct {
 	what, want string
 	got        float64
@@ -54,7 +54,7 @@ type aim struct {
 	met        bool
 }
 
-// aims prints the figures that the project is held to.
+// aims prints the figures with targets of the project.
 func (p page) aims(b *strings.Builder) {
 	v := judge(p.scores, p.own[0])
 	part := float64(v.won) / float64(v.winnable)
@@ -84,7 +84,7 @@ func (p page) aims(b *strings.Builder) {
 	}
 }
 
-// distributions prints how ours did, one line each.
+// distributions prints the results of our policies, one line each.
 func (p page) distributions(b *strings.Builder) {
 	b.WriteString("\n## Ours\n\n| Policy | Scenarios | Reached % | Where an untuned one does % | Cost over the best untuned: mean / p50 / p90 / worst | Over the best tuned | Over the clairvoyant | " +
 		"Attained %: mean / p10 / least | Points behind the best untuned at 1.2 times the cost: p50 / p90 / worst | Turned at constant load |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
@@ -99,7 +99,7 @@ func (p page) distributions(b *strings.Builder) {
 	}
 }
 
-// ratios is a cell with a distribution of ratios.
+// ratios returns a cell with a distribution of ratios.
 func ratios(d distribution) string {
 	if len(d) == 0 {
 		return "–"
@@ -107,7 +107,7 @@ func ratios(d distribution) string {
 	return fmt.Sprintf("%.2f / %.2f / %.2f / %.2f (%d)", d.mean(), d.at(0.5), d.at(0.9), d.at(1), len(d))
 }
 
-// worst prints the ten scenarios in which ours does worst beside the others.
+// worst prints the ten scenarios in which our policy is furthest behind the others.
 func (p page) worst(b *strings.Builder) {
 	const most = 10
 	var lags []lag
@@ -124,7 +124,7 @@ func (p page) worst(b *strings.Builder) {
 	}
 }
 
-// others prints how the policies of others did.
+// others prints the results of the policies of others.
 func (p page) others(b *strings.Builder) {
 	b.WriteString("\n## The others\n\n| Policy | Untuned: reached % | Cost over the best untuned: mean / p50 / p90 / worst | Tuned: reached % | Cost over the best tuned |\n|---|--:|--:|--:|--:|\n")
 	for _, name := range p.peers {
@@ -135,7 +135,7 @@ func (p page) others(b *strings.Builder) {
 	}
 }
 
-// peer sums up a policy of others beside the others.
+// peer compares a policy of others with the others.
 func (p page) peer(name string, of func(score) []named) verdict {
 	var v verdict
 	for _, s := range p.scores {
@@ -153,7 +153,7 @@ func (p page) peer(name string, of func(score) []named) verdict {
 	return v
 }
 
-// settingsOf is what follows the name of a policy.
+// settingsOf returns the part after the name of a policy, with its colon.
 func settingsOf(policy string) string {
 	_, after, found := strings.Cut(policy, ":")
 	if !found {
@@ -169,7 +169,7 @@ func (v verdict) share() string {
 	return fmt.Sprintf("%.1f", 100*float64(v.reached)/float64(v.ran))
 }
 
-// all prints a line for every scenario.
+// all prints a row for every scenario.
 func (p page) all(b *strings.Builder) {
 	b.WriteString(allScenarios + "\nAttained %, in brackets the worst hour, at a cost; turns in six hours where the load is constant.\n\n| | Target % |")
 	for _, own := range p.own {
@@ -193,7 +193,8 @@ func (p page) all(b *strings.Builder) {
 	}
 }
 
-// leader is the cheapest policy that reaches the target, or that which attains most.
+// leader returns the cheapest policy that reaches the target, or else the one with the highest
+// attainment.
 func (s score) leader(of []named) string {
 	best, ok := s.best(of)
 	if !ok {

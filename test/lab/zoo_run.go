@@ -24,13 +24,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
-// zooSeed is the seed of every run: logs that are not scaled are as recorded.
+// zooSeed is the seed of every run: with it, logs that are not scaled are as recorded.
 const zooSeed = 1
 
-// settled is when a fleet at constant load has to be at rest.
+// settled is the time by which a fleet at constant load has to be at rest.
 const settled = 6 * time.Hour
 
-// execute runs what is not known of the scenarios, and writes the document.
+// execute runs the policies without kept results, and writes the document.
 func (o zooOptions) execute(ctx context.Context, out io.Writer, c zooStock, cases []zooCase, choices []lab.Choice) error {
 	known, err := openResults(o.out)
 	if err != nil {
@@ -74,15 +74,15 @@ type zooRun struct {
 	choices []lab.Choice
 	watch   clock.PassiveClock
 
-	mu    sync.Mutex // of what follows
+	mu    sync.Mutex // guards the following fields
 	show  io.Writer
 	began time.Time
 	done  int
-	left  int // runs of a policy that are to do
+	left  int // runs of a policy to do
 }
 
-// key identifies what came of a policy in a scenario: of ours, with this build; of the
-// others, with this simulator and these settings.
+// key identifies the result of a policy in a scenario: for ours, with this build; for the others,
+// with this simulator and number of settings.
 func (v *zooRun) key(a zooCase, c lab.Choice) string {
 	return hash(a.key, c.String(), v.version(c))
 }
@@ -94,7 +94,7 @@ func (v *zooRun) version(c lab.Choice) string {
 	return fmt.Sprintf("%s, %d points", simulatorVersion, v.points)
 }
 
-// all runs what is left, some scenarios at a time.
+// all runs what is left, several scenarios at a time.
 func (v *zooRun) all(ctx context.Context, cases []zooCase) error {
 	v.began = v.watch.Now()
 	errs := make([]error, len(cases))
@@ -113,8 +113,8 @@ func (v *zooRun) all(ctx context.Context, cases []zooCase) error {
 	return errors.Join(errs...)
 }
 
-// scenario runs the policies of one scenario that are not known, and the clairvoyant.
-// What failed is not kept: the next time it is tried again.
+// scenario runs the policies of one scenario that have no kept result, and the clairvoyant.
+// Failures are not kept: the next run tries them again.
 func (v *zooRun) scenario(ctx context.Context, a zooCase) error {
 	scenario, err := a.Scenario(v.Stock)
 	if err != nil {
@@ -137,7 +137,7 @@ func (v *zooRun) scenario(ctx context.Context, a zooCase) error {
 	return errors.Join(append(errs, v.foresee(ctx, a, scenario))...)
 }
 
-// foresee looks for a clairvoyant schedule, beginning with what the best policy does.
+// foresee looks for a clairvoyant schedule, beginning with that of the best policy.
 func (v *zooRun) foresee(ctx context.Context, a zooCase, scenario lab.Scenario) error {
 	key := v.clairvoyantKey(a)
 	if ctx.Err() != nil {
@@ -177,7 +177,7 @@ func (v *zooRun) clairvoyantKey(a zooCase) string {
 	return hash(a.key, "clairvoyant", strconv.Itoa(v.foresight), simulatorVersion)
 }
 
-// lab is a plan for one policy in one scenario.
+// lab returns a plan for one policy in one scenario.
 func (v *zooRun) lab(s lab.Scenario, c lab.Choice) lab.Plan {
 	return lab.Plan{Scenarios: []lab.Scenario{s}, Choices: []lab.Choice{c}, Seeds: []uint64{zooSeed}, Tune: true, Points: v.points}
 }
@@ -209,8 +209,8 @@ func (v *zooRun) run(ctx context.Context, a zooCase, scenario lab.Scenario, c la
 	return r, err
 }
 
-// turns returns how often the decisions on a variant change their direction once it has
-// had time to settle, of the variant that turns most.
+// turns returns how often the decisions on a variant change their direction after settled, for the
+// variant with the most changes.
 func turns(all []lab.Decision) int {
 	most := 0
 	last, count := map[scaling.VariantKey]scaling.Replicas{}, map[scaling.VariantKey]int{}
@@ -229,7 +229,7 @@ func turns(all []lab.Decision) int {
 	return most
 }
 
-// plan says what is going to happen, and how long it may take.
+// plan prints the runs and how long they may take.
 func (v *zooRun) plan(cases []zooCase) {
 	var total time.Duration
 	for _, a := range cases {
@@ -243,12 +243,12 @@ func (v *zooRun) plan(cases []zooCase) {
 		v.left, len(cases)*len(v.choices), (total / time.Duration(v.atOnce())).Round(time.Minute), v.atOnce())
 }
 
-// estimate is how long what is left of a scenario takes one processor, by what runs took
-// in the mean when the constants were measured on one core of a server of 2024.
+// estimate returns how long the runs left of a scenario take on one processor, by mean times
+// measured on one core of a server of 2024.
 func (v *zooRun) estimate(a zooCase) time.Duration {
 	const (
 		perRequest     = 4 * time.Microsecond
-		perReplicaHour = 8 * time.Millisecond // steps, scrapes and looks of the policy
+		perReplicaHour = 8 * time.Millisecond // steps, scrapes and decisions
 	)
 	hours := a.Drawn.Replicas * a.Drawn.Window.Hours()
 	one := time.Duration(a.Drawn.Requests)*perRequest + time.Duration(hours*float64(perReplicaHour))
@@ -268,10 +268,10 @@ func (v *zooRun) estimate(a zooCase) time.Duration {
 	return time.Duration(runs) * one
 }
 
-// atOnce is how many scenarios run at the same time.
+// atOnce returns how many scenarios run at the same time.
 func (v *zooRun) atOnce() int { return cmp.Or(v.workers, runtime.GOMAXPROCS(0)) }
 
-// tell prints a line now and then.
+// tell prints a line for every fiftieth of the runs.
 func (v *zooRun) tell() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

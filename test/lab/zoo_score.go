@@ -10,7 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/zoo"
 )
 
-// score gathers what is known of a scenario: of ours what is asked for, of the others all.
+// score returns the kept results of a scenario: of our chosen policies, and of all others.
 func (v *zooRun) score(a zooCase) score {
 	s := score{number: a.number, text: a.Description, target: a.Attainment, constant: a.Drawn.Constant, own: map[string]result{}}
 	for _, c := range v.choices {
@@ -39,10 +39,10 @@ func (v *zooRun) score(a zooCase) score {
 	return s
 }
 
-// command runs a scenario alone.
+// command returns the command that runs a scenario alone.
 func (v *zooRun) command(number int) string {
 	var flags []string
-	extra := "" // folders are those of who runs it
+	extra := "" // a placeholder: the reader has folders of their own
 	if v.extra != "" {
 		extra = "folder"
 	}
@@ -60,7 +60,7 @@ func (v *zooRun) command(number int) string {
 	return text
 }
 
-// page gathers what is known of all scenarios.
+// page returns the results of all scenarios.
 func (v *zooRun) page(cases []zooCase) page {
 	p := page{
 		title:   fmt.Sprintf("%d scenarios of seed %d, commit %s, %d settings of the others at most.", len(cases), v.seed, v.commit, v.points),

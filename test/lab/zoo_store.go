@@ -16,12 +16,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/lab"
 )
 
-// simulatorVersion is raised when a change of the simulator or of a policy of others
-// changes what these come to: what was kept of them is then run again. A test holds a
-// small run against it.
+// simulatorVersion is raised when a change of the simulator or of a policy of others changes the
+// results of these policies: their kept results are then run again. A test compares a small run
+// with it.
 const simulatorVersion = "1"
 
-// kept is what came of a policy in a scenario, one line of the file of results.
+// kept is the result of a policy in a scenario, one line of the file of results.
 type kept struct {
 	Key      string        `json:"key"`
 	Scenario string        `json:"scenario"`
@@ -32,24 +32,23 @@ type kept struct {
 	Report   *sim.Report   `json:"report,omitempty"`   // of a run of the matrix
 }
 
-// result is what came of a policy. Attainment and cost are those of the part that is
-// judged.
+// result is the result of a policy. Attainment and cost are those of the part that is judged.
 type result struct {
 	Attainment float64    `json:"attainment"`
 	Cost       float64    `json:"cost"`
 	WorstHour  float64    `json:"worstHour"`
-	Settings   string     `json:"settings,omitempty"` // that it was tuned to
+	Settings   string     `json:"settings,omitempty"` // to which it was tuned
 	Untuned    *lab.Point `json:"untuned,omitempty"`
 	Hindsight  *lab.Point `json:"hindsight,omitempty"`
-	Turns      int        `json:"turns"` // of a variant at most, at constant load once settled
+	Turns      int        `json:"turns"` // most of one variant, at constant load once settled
 	Seconds    float64    `json:"seconds"`
 	Error      string     `json:"error,omitempty"`
 }
 
-// point is what a result is judged by.
+// point returns the attainment and the cost of a result.
 func (r result) point() lab.Point { return lab.Point{Attainment: r.Attainment, Cost: r.Cost} }
 
-// resultFile keeps results in a file, by their keys. It may be used by several goroutines.
+// resultFile keeps results in a file, by their keys. It is safe for concurrent use.
 type resultFile struct {
 	mu    sync.Mutex
 	known map[string]kept
@@ -57,7 +56,7 @@ type resultFile struct {
 	err   error // of the last write
 }
 
-// openResults reads what was kept in a folder. A last line that was cut off is left out.
+// openResults reads the results kept in a folder. It drops a last line that was cut off.
 func openResults(folder string) (*resultFile, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("opening the results: %w", err)
@@ -91,7 +90,7 @@ func seek(file *os.File, at int64) error {
 	return err
 }
 
-// close ends writing, and returns what went wrong with it.
+// close closes the file, and returns the errors of writing.
 func (s *resultFile) close() error { return errors.Join(s.err, s.file.Close()) }
 
 func (s *resultFile) find(key string) (kept, bool) {
@@ -112,7 +111,7 @@ func (s *resultFile) put(one kept) {
 	s.err = errors.Join(s.err, err)
 }
 
-// benchmarks keeps what was measured of the replicas of scenarios, which a key tells apart.
+// benchmarks keeps the measurements of the replicas of scenarios, by the key of a scenario.
 type benchmarks struct {
 	*resultFile
 	of func(scenario string) string
@@ -138,15 +137,15 @@ func (b benchmarks) Keep(scenario string, v scaling.VariantKey, m lab.Measured) 
 	b.put(kept{Key: b.key(scenario, v), Scenario: scenario, Version: simulatorVersion, Measured: &m})
 }
 
-// reports keeps what the runs of the matrix came to.
+// reports keeps the results of the runs of the matrix.
 type reports struct {
 	*resultFile
-	build string // that ours are of
+	build string // of our policies
 }
 
 var _ lab.Reports = reports{}
 
-// version is that of which a policy is: ours, of this build; the others, of this simulator.
+// version returns the version of a policy: of ours, this build; of the others, this simulator.
 func (r reports) version(c lab.Choice) string {
 	if c.Own() {
 		return r.build

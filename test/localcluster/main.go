@@ -11,10 +11,11 @@
 //	localcluster run-as HOSTNAME PROGRAM [ARGUMENT]...
 //	localcluster COMPONENT [flags]
 //
-// COMPONENT is etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok,
-// prometheus, services, kubelet or kubectl; up starts all but kubectl, each as a process of its own.
-// forward stands for a Service: it passes TCP connections on to the backends whose
-// readiness URL answers 200. A pod's process begins as run-as. Called through a link named kubectl, the binary is kubectl.
+// COMPONENT is etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok, prometheus,
+// services, kubelet or kubectl; up starts all but kubectl, each as a process of its own. forward
+// stands for a Service: it passes TCP connections on to the backends whose readiness URL answers
+// 200. A pod's process begins as run-as. Called through a link named kubectl, the binary is
+// kubectl.
 package main
 
 import (
@@ -53,7 +54,7 @@ func run(args []string) int {
 	}
 	if args[1] == component.RunAs {
 		fmt.Fprintln(os.Stderr, "localcluster run-as:", container.RunAs(args[2:]))
-		return 126 // as of a shell that cannot run what it found
+		return 126 // as from a shell that cannot run a program that it found
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -68,7 +69,7 @@ func run(args []string) int {
 	return 0
 }
 
-// command runs what manages the processes of a cluster.
+// command runs the sub-commands that manage the processes of a cluster, and forward.
 func command(ctx context.Context, name string, args []string) error {
 	if name == "forward" {
 		return forwardConnections(ctx, args)
@@ -119,7 +120,7 @@ func command(ctx context.Context, name string, args []string) error {
 
 func parse(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
-		return errUsage // the flag set has said what is wrong
+		return errUsage // the flag set has printed the reason
 	}
 	if flags.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "unknown argument:", strings.Join(flags.Args(), " "))
@@ -128,8 +129,7 @@ func parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// executable returns the path of this binary, without links: a link may be
-// named kubectl.
+// executable returns the path of this binary, with links resolved: a link may be named kubectl.
 func executable() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

@@ -15,26 +15,26 @@ type Stock string
 
 // The kinds of Stock.
 const (
-	StockUnlimited Stock = "unlimited" // nothing is limited
-	StockApart     Stock = "apart"     // limited mode; it runs on accelerators of its own
-	StockQuota     Stock = "quota"     // limited mode; every namespace has a quota of the same accelerators
-	StockRank      Stock = "rank"      // limited mode; honest models have priority 1, its own 90
+	StockUnlimited Stock = "unlimited" // no limited mode
+	StockApart     Stock = "apart"     // limited mode; the hostile namespace has accelerators of its own
+	StockQuota     Stock = "quota"     // limited mode; all share accelerators, each namespace with a quota
+	StockRank      Stock = "rank"      // limited mode; honest models have priority 1, hostile ones 90
 )
 
 // stocks returns every kind of Stock.
 func stocks() []Stock { return []Stock{StockUnlimited, StockApart, StockQuota, StockRank} }
 
-// The bounds of a hostile namespace, as a ResourceQuota would set them.
+// The limits of a hostile namespace, as a ResourceQuota would set them.
 const (
-	mostVariants = 64 // but for the move crowd
+	mostVariants = 64 // except for the move crowd
 	mostPods     = 64
 	mostBytes    = 8 << 20 // of objects, pages excepted
-	mostPages    = 1 << 20 // of all its pages together, as 64 honest pages have
-	evilQuota    = 16      // accelerators that its pods request where it shares them
+	mostPages    = 1 << 20 // of all its pages together, as much as 64 honest pages
+	evilQuota    = 16      // accelerators that its pods request where they are shared
 )
 
-// The numbers of honest variants: few, so that a case takes milliseconds, and as many as
-// the bounds on time and memory are stated for.
+// The numbers of honest variants: few, so that a case takes milliseconds, and the number for which
+// the limits on time and memory are stated.
 const (
 	fewHonest  = 16
 	manyHonest = 200
@@ -49,15 +49,15 @@ type Case struct {
 	Full   string // a key of the table of fills, "" for none
 }
 
-// Move is something that the hostile namespace holds.
+// Move is one thing that the hostile namespace has.
 type Move struct {
 	Kind string // a key of the table of moves
-	Size int    // 1 to the most of its kind; what it counts is up to the kind
+	Size int    // 1 to the most of its kind, which defines what it counts
 	Seed uint64
 }
 
-// Draw returns the case of a seed. One of eight has as many honest variants as the
-// bounds are stated for.
+// Draw returns the case of a seed. One case of eight has the number of honest variants for which
+// the limits are stated.
 func Draw(seed uint64) Case {
 	random := rand.New(rand.NewPCG(seed, 17))
 	c := Case{Honest: fewHonest, Stock: stocks()[random.IntN(len(stocks()))]}
@@ -75,11 +75,10 @@ func Draw(seed uint64) Case {
 	return c
 }
 
-// shares reports whether the hostile namespace runs on accelerators that are limited and
-// that honest ones run on too.
+// shares reports whether the hostile namespace and honest ones share limited accelerators.
 func (c Case) shares() bool { return c.Stock == StockQuota || c.Stock == StockRank }
 
-// Validate says what no case can have.
+// Validate returns an error for a case that is not possible.
 func (c Case) Validate() error {
 	switch {
 	case c.Honest < 1 || c.Honest > 1000:
@@ -150,9 +149,8 @@ func Parse(text string) (Case, error) {
 	return c, c.Validate()
 }
 
-// Reduce returns the smallest case that it finds for which fails is still true, as it is
-// of c: with fewer and smaller moves, and fewer honest variants. It asks at most so many
-// times.
+// Reduce returns the smallest case that it finds for which fails is true, as it is for c: with
+// fewer and smaller moves, and fewer honest variants. It calls fails at most asks times.
 func Reduce(c Case, asks int, fails func(Case) bool) Case {
 	for again := true; again; {
 		again = false
@@ -170,7 +168,7 @@ func Reduce(c Case, asks int, fails func(Case) bool) Case {
 	return c
 }
 
-// simpler lists what is simpler than c, the largest steps first.
+// simpler returns cases that are simpler than c, the largest steps first.
 func simpler(c Case) []Case {
 	var out []Case
 	for i := range c.Moves {

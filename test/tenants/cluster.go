@@ -32,10 +32,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// cluster holds objects as the caches of a manager do: indexed by namespace, and
-// stripped as discovery.CacheOptions says. It is safe for concurrent use.
+// cluster holds objects as the caches of a manager do: indexed by namespace, and stripped as
+// discovery.CacheOptions says. It is safe for concurrent use.
 type cluster struct {
-	client.Client // what is not needed here panics
+	client.Client // other methods panic
 
 	strip map[string]toolscache.TransformFunc // by kind
 
@@ -44,7 +44,7 @@ type cluster struct {
 	nodes   []corev1.Node
 	pods    []corev1.Pod // as the API server has them; empty where nothing is limited
 	limited bool
-	full    bool            // the bytes of objects have no bound
+	full    bool            // the bytes of objects have no limit
 	pages   map[string]page // by host
 	bytes   map[string]int  // of objects, by namespace
 	scaled  []string        // namespaces of scales that were set
@@ -93,8 +93,8 @@ func kindOf(object client.Object) string {
 	return reflect.TypeOf(object).Elem().Name()
 }
 
-// add adds an object, in the place of one with the same name, and reports whether it
-// was taken: a namespace holds at most mostBytes.
+// add adds an object, in place of one with the same name, and reports whether the cluster took it:
+// a namespace holds at most mostBytes.
 func (c *cluster) add(object client.Object) bool {
 	kind, namespace := kindOf(object), object.GetNamespace()
 	if sized, ok := object.(interface{ Size() int }); ok {
@@ -200,7 +200,7 @@ func (c *cluster) List(_ context.Context, list client.ObjectList, opts ...client
 	return nil
 }
 
-// items returns the objects of a type.
+// items returns the objects of type T.
 func items[T any](objects []client.Object) []T {
 	out := make([]T, 0, len(objects))
 	for _, o := range objects {
@@ -225,7 +225,7 @@ func (c *cluster) Get(_ context.Context, key client.ObjectKey, into client.Objec
 	return nil
 }
 
-// Patch implements subresource.Patcher: marks of pods decide nothing here.
+// Patch implements subresource.Patcher. It does nothing: marks of pods decide nothing here.
 func (c *cluster) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
 	return nil
 }
@@ -245,7 +245,7 @@ func (c *cluster) Variants(context.Context) ([]client.ObjectKey, error) {
 	return keys, nil
 }
 
-// LeftAlone implements controller.Objects: no namespace is.
+// LeftAlone implements controller.Objects. It returns none.
 func (c *cluster) LeftAlone(context.Context) ([]v1alpha1.VariantAutoscaling, error) { return nil, nil }
 
 // WriteStatus implements controller.Objects.
@@ -254,7 +254,7 @@ func (c *cluster) WriteStatus(_ context.Context, va *v1alpha1.VariantAutoscaling
 	return nil
 }
 
-// Start implements controller.ConfigMaps: they do not change while a case runs.
+// Start implements controller.ConfigMaps. ConfigMaps do not change while a case runs.
 func (c *cluster) Start(context.Context, func(controller.ConfigMapChange)) error { return nil }
 
 // Wait implements controller.ConfigMaps.
@@ -265,7 +265,7 @@ func (c *cluster) All(context.Context) ([]corev1.ConfigMap, error) {
 	return items[corev1.ConfigMap](c.list(kindConfigMap, "")), nil
 }
 
-// informer is of a kind that is listed and does not change.
+// informer is the informer of any kind: its objects are listed and do not change.
 type informer struct{ cache.Informer }
 
 // HasSynced implements cache.Informer.
@@ -281,7 +281,7 @@ func (c *cluster) GetInformer(context.Context, client.Object, ...cache.InformerG
 	return informer{}, nil
 }
 
-// Kinds of targets beside those that have an informer.
+// Kinds of targets without an informer.
 const (
 	kindScalable = "LeaderWorkerSet" // has a scale
 	kindHanging  = "Hanging"         // its webhook does not answer
@@ -324,9 +324,9 @@ func (c *cluster) SetScale(ctx context.Context, target scaling.TargetRef, scale 
 	return nil
 }
 
-// stockClient is the API server as the manager asks it for nodes and pods.
+// stockClient is the API server for the manager's requests of nodes and pods.
 type stockClient struct {
-	client.WithWatch // what is not needed here panics
+	client.WithWatch // other methods panic
 
 	cluster *cluster
 }
@@ -345,7 +345,7 @@ func (s stockClient) List(_ context.Context, list client.ObjectList, _ ...client
 	return nil
 }
 
-// Watch implements client.WithWatch: nothing changes.
+// Watch implements client.WithWatch. Nothing changes.
 func (stockClient) Watch(context.Context, client.ObjectList, ...client.ListOption) (watch.Interface, error) {
 	return watch.NewRaceFreeFake(), nil
 }

@@ -17,32 +17,32 @@ import (
 )
 
 const (
-	// evil is the hostile namespace. Its name is in the middle of the honest ones, which
-	// begin with a and with t: an order by name shows.
+	// evil is the hostile namespace. Its name sorts between those of the honest ones, which begin
+	// with a and with t: so an order by name shows.
 	evil = "evil"
-	// gpuProduct is what honest variants run on.
+	// gpuProduct is the accelerator of honest variants.
 	gpuProduct = "NVIDIA-H100-80GB-HBM3"
-	// otherProduct is what the hostile namespace runs on where it shares nothing.
+	// otherProduct is the accelerator of the hostile namespace where it shares none.
 	otherProduct = "NVIDIA-L4"
 	resourceGPU  = "nvidia.com/gpu"
-	// perNamespace is the variants of an honest namespace, which run 16 replicas at
-	// most, and honestQuota its accelerators.
+	// perNamespace is the number of variants of an honest namespace, which run 16 replicas at most.
+	// honestQuota is its number of accelerators.
 	perNamespace = 8
 	honestQuota  = 2*perNamespace + 2
 )
 
-// born is when the objects of every cluster were created: an hour before synctest begins.
+// born returns the creation time of all objects: an hour before synctest begins.
 func born() metav1.Time { return metav1.NewTime(time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)) }
 
 // honestNamespace returns the name of the nth honest namespace.
 func honestNamespace(n int) string { return fmt.Sprintf("%s-%02d", []string{"apples", "tea"}[n%2], n) }
 
-// variantSpec is what a variant with all its objects is made from.
+// variantSpec describes a variant with all its objects.
 type variantSpec struct {
 	namespace, name, model, product string
 	gpus, replicas                  int
 	load                            load
-	uncapped                        bool // the engine is one whose largest batch is not read
+	uncapped                        bool // of an engine whose maximum batch size is not read
 	change                          func(*v1alpha1.VariantAutoscaling)
 }
 
@@ -94,7 +94,7 @@ func podSpec(s variantSpec) corev1.PodSpec {
 	}
 }
 
-// addPod adds a Ready pod with a page. Its node is the first that has room for it.
+// addPod adds a Ready pod with a page, on the first node that has enough accelerators free.
 func (c *cluster) addPod(s variantSpec, name string, owner []metav1.OwnerReference, served page) *corev1.Pod {
 	host := fmt.Sprintf("10.%d.%d.%d", len(c.pages)>>16&255, len(c.pages)>>8&255, len(c.pages)&255)
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
@@ -110,11 +110,12 @@ func (c *cluster) addPod(s variantSpec, name string, owner []metav1.OwnerReferen
 	return p
 }
 
-// nodeFor returns a node of a product with so many accelerators free, "" for none.
+// nodeFor takes gpus accelerators of the first node of a product that has them free, and returns
+// its name, "" for none.
 func (c *cluster) nodeFor(product string, gpus int) string {
 	for i := range c.nodes {
 		n := &c.nodes[i]
-		left := n.Status.Capacity[resourceGPU] // what is free, which no other part of the test reads
+		left := n.Status.Capacity[resourceGPU] // the free accelerators: no other part of the test reads the capacity
 		if n.Labels["nvidia.com/gpu.product"] != product || left.Value() < int64(gpus) {
 			continue
 		}
@@ -159,7 +160,7 @@ func (c *cluster) addNamespace(name string, annotations map[string]string) {
 	c.add(n)
 }
 
-// addHonest adds the honest namespaces of a case, and what the operator has said.
+// addHonest adds the honest namespaces of a case, and the settings of the operator.
 func (c *cluster) addHonest(of Case) {
 	random := rand.New(rand.NewPCG(1, uint64(of.Honest)))
 	if of.Stock != StockUnlimited {
@@ -226,8 +227,8 @@ func (c *cluster) addOperator(of Case) {
 	}
 }
 
-// nodesOf returns how many nodes of 8 accelerators a case has that is limited: enough for
-// all quotas, and two on which no replica runs where there are none.
+// nodesOf returns the number of nodes with 8 accelerators in a limited case: enough for all quotas,
+// or without quotas two on which no replica runs.
 func nodesOf(of Case) int {
 	if of.Stock == StockQuota {
 		namespaces := (of.Honest + perNamespace - 1) / perNamespace

@@ -21,17 +21,17 @@ type hostile struct {
 	*cluster
 
 	of        Case
-	random    *rand.Rand // of the move that is made
-	made      int        // objects, for names that differ
+	random    *rand.Rand // for the present move
+	made      int        // number of objects, for unique names
 	variants  int
 	pods      int
 	requested int  // accelerators that pods request
-	full      bool // its bounds are those of the manager alone
+	full      bool // only the manager limits it
 }
 
-// addHostile makes the moves of a case, and returns how many accelerators the pods of the
-// hostile namespace request and how many VariantAutoscalings it has. Where there is a move
-// there is an ordinary variant too: ConfigMaps count in namespaces that have one.
+// addHostile makes the moves of a case. It returns how many accelerators the pods of the hostile
+// namespace request and how many VariantAutoscalings it has. With any move there is an ordinary
+// variant too, since ConfigMaps count only in namespaces with one.
 func (c *cluster) addHostile(of Case) (requested, variants int) {
 	if len(of.Moves) == 0 && of.Full == "" {
 		return 0, 0
@@ -50,7 +50,7 @@ func (c *cluster) addHostile(of Case) (requested, variants int) {
 	return h.requested, h.variants
 }
 
-// product returns what the variants of the namespace run on.
+// product returns the accelerator of the namespace's variants.
 func (h *hostile) product() string {
 	if h.of.Stock == StockApart {
 		return otherProduct
@@ -64,8 +64,8 @@ func (h *hostile) name(prefix string) string {
 	return fmt.Sprintf("%s-%d", prefix, h.made)
 }
 
-// variant adds a variant of a model of its own, with Deployment, pods and HPA, unless the
-// namespace has as many as it may. Pods beyond its ResourceQuota are refused.
+// variant adds a variant of a model of its own, with Deployment, pods and HPA, unless the namespace
+// has the most that it may. Pods beyond its ResourceQuota are refused.
 func (h *hostile) variant(prefix string, replicas int, change func(*v1alpha1.VariantAutoscaling)) {
 	name := h.name(prefix)
 	h.rawVariant(variantSpec{
@@ -109,8 +109,8 @@ func (h *hostile) rawVariant(s variantSpec) {
 	}
 }
 
-// pod adds a pod without a controller, unless the namespace has as many as it may. It
-// requests no accelerators.
+// pod adds a pod without a controller, unless the namespace has the most that it may. It requests
+// no accelerators.
 func (h *hostile) pod(served page, change func(*corev1.Pod)) {
 	if h.pods >= mostPods {
 		return
@@ -133,7 +133,7 @@ var (
 	idPattern   = regexp.MustCompile(`^.+-[A-Za-z0-9_-]+-[1-9][0-9]*$`)
 )
 
-// valid reports whether the API server takes an object, by the rules of the CRD.
+// valid reports whether the API server accepts an object, by the rules of the CRD.
 func valid(va *v1alpha1.VariantAutoscaling) bool {
 	s := &va.Spec
 	counts := []*int32{s.MaxReplicas, s.AcceleratorCount}
@@ -157,16 +157,16 @@ func valid(va *v1alpha1.VariantAutoscaling) bool {
 		costPattern.MatchString(cmp.Or(s.VariantCost, "0")) && idPattern.MatchString(cmp.Or(s.VariantID, "m-a-1"))
 }
 
-// pick returns one of several values.
+// pick returns one of the values at random.
 func pick[T any](h *hostile, of ...T) T { return of[h.random.IntN(len(of))] }
 
-// number returns a number as text, most often one that is no honest one.
+// number returns a number as text, mostly one that an honest namespace would not write.
 func (h *hostile) number() string {
 	return pick(h, "0", "1", "-1", "0.8", "5", "NaN", ".nan", ".inf", "-.Inf", "+Inf", "1e300", "1e-300", "1e12", "1.7976931348623157e308", "5e-324", "2147483647", "2147483648",
 		"9223372036854775807", "-9223372036854775808", "1e19", "0x10", "0o17", "1_000", "100%", "10m", "8760h", "-1s", "true", "null", "~", "''", "[]", "{}")
 }
 
-// text returns a text of so many bytes, or a little more.
+// text returns a text of about size bytes.
 func (h *hostile) text(size int) string {
 	unit := pick(h, "a", "ab", "-", "é", "\x00", "\x1b[2J", "\u202e", "\"", "\\", "'", "\n", "{{", "%s%n", "${A}", "$(A)", ",", "= ", ".", "/", "org/model-000", evil, "default/default", "\xff\xfe")
 	return strings.Repeat(unit, max(1, size/len(unit)))
@@ -179,7 +179,7 @@ func (h *hostile) stranger() string {
 		"service-classes-config", system, gpuProduct, "H100", "")
 }
 
-// mutate returns bytes that are almost those of an honest text.
+// mutate returns an honest text with a few bytes changed.
 func (h *hostile) mutate(honest []byte) []byte {
 	out := append([]byte(nil), honest...)
 	for range 1 + h.random.IntN(6) {

@@ -16,7 +16,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Rule is what no hostile namespace may bring about; see the comment of the package.
+// Rule is a rule that no hostile namespace may break; see the comment of the package.
 type Rule string
 
 // The rules.
@@ -38,43 +38,42 @@ type Violation struct {
 func (v Violation) String() string { return string(v.Rule) + ": " + v.What }
 
 const (
-	// turns is how many cycles a case has: the first decides without a history, the last
-	// after constrain has seen in three that pods are refused. An interval comes before
-	// them, in which objects and pages are read for the first time.
+	// turns is the number of cycles of a case: the first decides without a history, the last after
+	// constrain has seen in three that pods are refused. One interval comes before them, in which
+	// objects and pages are read for the first time.
 	turns = 4
-	// warmUp is how long pages are read before the first cycle, which comes when no scrape
-	// is due: 4 s after the last round of them. Rates are over a minute.
+	// warmUp is how long pages are read before the first cycle, which runs when no scrape is due: 4
+	// s after the last round of scrapes. Rates are over a minute.
 	warmUp = 79 * time.Second
-	// untilNext is the time between two cycles: between the first and the last more than a
-	// minute passes, after which replicas whose pods are refused reserve nothing.
+	// untilNext is the time between two cycles: between the first and the last more than a minute
+	// passes, after which replicas whose pods are refused reserve nothing.
 	untilNext = 3 * between
-	// factor and extra bound the processor time of an interval beside a hostile namespace.
+	// factor and extra limit the processor time of an interval with a hostile namespace.
 	factor = 1.5
 	extra  = 50 * time.Millisecond
-	// mostWaited is how long a cycle may wait because of a namespace: 2 s for targets
-	// without an informer, the first time, and 10 s to set replicas by scale subresources.
+	// mostWaited limits how long a cycle waits because of a namespace: 2 s for targets without an
+	// informer, the first time, and 10 s to set replicas by scale subresources.
 	mostWaited = 12 * time.Second
-	// mostHeld is the memory that a hostile namespace may take beside that of variants
-	// beyond mostVariants, in bytes.
+	// mostHeld is the memory that a hostile namespace may take, in bytes, beside that of its
+	// variants beyond mostVariants.
 	mostHeld = 50 << 20
-	// eventsOfVariant bounds the events of a VariantAutoscaling: one of each kind.
+	// eventsOfVariant limits the events of a VariantAutoscaling: one of each kind.
 	eventsOfVariant = 10
-	// mostNote bounds the length of an event on average, in bytes: the API takes 1024.
+	// mostNote limits the mean length of an event, in bytes: the API takes 1024.
 	mostNote = 1024
-	// tries is how often an interval that took too long is measured again: the machine
-	// may be busy.
+	// tries is how often an interval is measured if it takes too long: the machine may be busy.
 	tries = 3
 )
 
-// outcome is what a cluster came to.
+// outcome is the result of playing a case.
 type outcome struct {
-	decisions  [turns][]scaling.Decision // on honest variants
+	decisions  [turns][]scaling.Decision // on honest variants, by cycle
 	conditions string                    // of honest variants, after the last cycle
 	took       [turns + 1]time.Duration  // processor time of each interval
 	waited     time.Duration             // the longest cycle
 	allocated  [turns + 1]uint64         // bytes, in each interval
-	held       uint64                    // bytes of the heap at the end, garbage excluded
-	peak       uint64                    // bytes of the heap at most, where it was sampled
+	held       uint64                    // bytes of the heap at the end, without garbage
+	peak       uint64                    // most bytes of the heap, where it was sampled
 	events     int                       // of the hostile namespace
 	notes      int                       // bytes of those
 	requested  int                       // accelerators that its pods request
@@ -82,9 +81,8 @@ type outcome struct {
 	refused    []string
 }
 
-// Judge returns the rules that a case violates. It must not run beside other work of the
-// process: what it measures is of the process. Measured says whether time and memory are
-// judged.
+// Judge returns the rules that a case violates. It must not run beside other work of the process,
+// since it measures the whole process. It judges time and memory only if measured is true.
 func Judge(t *testing.T, c Case, honest *Honest, measured bool) []Violation {
 	t.Helper()
 	base := honest.of(t, c)
@@ -96,7 +94,7 @@ func Judge(t *testing.T, c Case, honest *Honest, measured bool) []Violation {
 	return out
 }
 
-// Honest remembers what clusters come to without a hostile namespace.
+// Honest keeps the outcomes of clusters without a hostile namespace.
 type Honest struct{ known map[string]outcome }
 
 // of returns the outcome of a case without its moves.
@@ -114,7 +112,7 @@ func (h *Honest) of(t *testing.T, c Case) outcome {
 	return h.known[c.String()]
 }
 
-// again measures a cluster without a hostile namespace once more.
+// again plays a cluster without a hostile namespace once more.
 func (h *Honest) again(t *testing.T, c Case) outcome {
 	t.Helper()
 	c.Moves, c.Full = nil, ""
@@ -122,8 +120,7 @@ func (h *Honest) again(t *testing.T, c Case) outcome {
 	return h.of(t, c)
 }
 
-// play runs a case. Sampled says whether the peak of the heap is looked for, which takes
-// time.
+// play runs a case. If sampled is true it measures the peak of the heap, which takes time.
 func play(t *testing.T, c Case, sampled bool) outcome {
 	t.Helper()
 	var out outcome
@@ -158,7 +155,7 @@ func play(t *testing.T, c Case, sampled bool) outcome {
 		measure(0, func() { time.Sleep(between) })
 		out.took[0], out.allocated[0] = out.took[0]+world.stripped.cpu, out.allocated[0]+world.stripped.allocated
 		if world.limited {
-			l.stock.Inventory(ctx) // the first question begins the count
+			l.stock.Inventory(ctx) // the first call begins the count
 		}
 		time.Sleep(warmUp)
 		before = spend()
@@ -170,13 +167,13 @@ func play(t *testing.T, c Case, sampled bool) outcome {
 			})
 			out.decisions[n] = l.honestDecisions()
 		}
-		l.show(ctx) // not of every interval, and not timed: its length is that of what it shows
+		l.show(ctx) // not in every interval, and not timed: it takes as long as its page is large
 		out.conditions = l.honestConditions()
 		out.events, out.notes = l.events.count[evil], l.events.bytes[evil]
 		end()
 		out.refused = append(out.refused, l.refused...)
 		out.held = spendAfterGC()
-		time.Sleep(time.Minute) // until the reads of targets that do not answer have ended
+		time.Sleep(time.Minute) // until the requests to targets that do not answer have ended
 		runtime.KeepAlive(l)
 		runtime.KeepAlive(world)
 	})
@@ -189,8 +186,8 @@ func (l *leader) honestDecisions() []scaling.Decision {
 	return slices.DeleteFunc(slices.Clone(last.Plan.Decisions), func(d scaling.Decision) bool { return d.Variant.Namespace == evil })
 }
 
-// honestConditions lists the conditions of honest variants without their messages, which
-// may name others.
+// honestConditions returns the conditions of honest variants without their messages, which may name
+// other namespaces.
 func (l *leader) honestConditions() string {
 	var b strings.Builder
 	for _, va := range items[v1alpha1.VariantAutoscaling](l.cluster.list(kindVariant, "")) {
@@ -204,7 +201,7 @@ func (l *leader) honestConditions() string {
 	return b.String()
 }
 
-// compare judges decisions where nothing is shared.
+// compare judges decisions and conditions where no accelerators are shared.
 func (base outcome) compare(c Case, got outcome) []Violation {
 	if c.shares() {
 		return nil
@@ -249,13 +246,13 @@ func differentLine(want, got string) string {
 	return "there are more lines"
 }
 
-// held is how many replicas hold accelerators after a decision: those that it gives up
-// hold theirs until they are gone, and only then is another replica granted them.
+// held returns how many replicas hold accelerators after a decision: removed replicas hold theirs
+// until they are gone, and only then another replica gets them.
 func held(d scaling.Decision) int { return int(max(d.Target(), d.Current)) }
 
-// wanted is how many replicas a decision asks for that the load needs. No target follows
-// while a case runs: an order that is given up for that is replaced by one on another
-// variant, and both together are more than the model needs.
+// wanted returns how many replicas a decision wants for the load. No target follows while a case
+// runs: an order withdrawn for that reason is replaced by one on another variant, and both together
+// are more than the model needs.
 func wanted(d scaling.Decision) int {
 	if slices.ContainsFunc(d.Steps, func(s scaling.Step) bool { return s.Reason == scaling.ReasonTargetNotMoving }) {
 		return int(d.Current)
@@ -263,7 +260,7 @@ func wanted(d scaling.Decision) int {
 	return held(d)
 }
 
-// contest judges what honest models get of accelerators that are shared.
+// contest judges how honest models fare where accelerators are shared.
 func (base outcome) contest(c Case, got outcome) []Violation {
 	if !c.shares() {
 		return nil
@@ -285,7 +282,7 @@ func (base outcome) contest(c Case, got outcome) []Violation {
 			alone, total = alone+want, total+has
 		}
 		if n < turns-1 {
-			continue // replicas that have no pod yet reserve for a minute
+			continue // replicas without a pod reserve for a minute
 		}
 		for namespace, want := range wants {
 			if due := min(want, honestQuota); c.Stock == StockQuota && gets[namespace] < due {
@@ -299,14 +296,14 @@ func (base outcome) contest(c Case, got outcome) []Violation {
 	return nil
 }
 
-// hygiene judges what needs no comparison.
+// hygiene judges the rules that need no comparison.
 func hygiene(got outcome) []Violation {
 	var out []Violation
 	if len(got.refused) > 0 {
 		out = append(out, Violation{Whole, fmt.Sprintf("%.2000s (%d in all)", got.refused[0], len(got.refused))})
 	}
-	// Findings on ConfigMaps are told once, with one that counts the others. The budget of an
-	// hour fills again by less than a tenth while a case runs.
+	// Each finding on a ConfigMap is one event, and one more counts the others. The budget of an
+	// hour refills by less than a tenth while a case runs.
 	limits := budget.DefaultLimits()
 	if most := min(limits.Findings+1+got.variants*eventsOfVariant, limits.Events*11/10); got.events > most || got.notes > mostNote*max(1, got.events) {
 		out = append(out, Violation{Events, fmt.Sprintf("%d events of %d bytes in all: want at most %d of %d bytes each", got.events, got.notes, most, mostNote)})

@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// fills returns, by name, what fills a default budget of the namespace.
+// fills returns, by name, the functions that fill a default budget of the namespace.
 func fills() map[string]func(h *hostile) {
 	return map[string]func(h *hostile){
 		"variants-of-one-model": func(h *hostile) { fillVariants(h, func(int) string { return "evil/one" }) },
@@ -27,7 +27,7 @@ func fills() map[string]func(h *hostile) {
 	}
 }
 
-// fillVariants adds as many variants as are served, each without a replica.
+// fillVariants adds variants up to the number that is served, each without a replica.
 func fillVariants(h *hostile, model func(n int) string) {
 	for n := h.variants; n < budget.DefaultLimits().Variants; n++ {
 		h.rawVariant(variantSpec{namespace: evil, name: h.name("full"), model: model(n), product: h.product(), gpus: 1})
@@ -42,9 +42,9 @@ func fillObjectBytes(h *hostile) {
 	}
 }
 
-// fillBatches adds variants of models of their own, with profiles of such batches. No two
-// profiles are equal, none keeps the objectives, and all are short of replicas: each is
-// sized several times.
+// fillBatches adds variants of models of their own, with profiles of the batch size batch. No two
+// profiles are equal, none keeps the objectives, and all are short of replicas: each is sized
+// several times.
 func fillBatches(h *hostile, batch int) {
 	for n := range min(budget.DefaultLimits().BatchSizes/batch, budget.DefaultLimits().Variants-h.variants) {
 		of := profile(int32(batch))
@@ -54,23 +54,23 @@ func fillBatches(h *hostile, batch int) {
 	}
 }
 
-// manyBatches returns the batch of which as many variants as are served fill the budget.
+// manyBatches returns the batch size with which as many variants as are served fill the budget.
 func (h *hostile) manyBatches() int {
 	return budget.DefaultLimits().BatchSizes / (budget.DefaultLimits().Variants - h.variants)
 }
 
-// fillPageBytes adds pods with as many series as each may have, with long labels that are
-// others each time, so that their pages are beyond what is kept.
+// fillPageBytes adds pods with as many series as each may have, and with long labels that change
+// each time, so that their pages exceed what is kept.
 func fillPageBytes(h *hostile) {
 	h.fillPages(16, budget.DefaultLimits().Series/16, func(at time.Time) string { return strings.Repeat("l", 240) + strconv.FormatInt(at.Unix(), 10) })
 }
 
-// fillSeries adds two pods that have as many series together as are kept.
+// fillSeries adds two pods that together have as many series as are kept.
 func fillSeries(h *hostile) {
 	h.fillPages(2, budget.DefaultLimits().Series/2, func(time.Time) string { return "" })
 }
 
-// fillFindings adds entries with a field that is refused: as many as are read, and more.
+// fillFindings adds entries with a field that is refused: more than are read.
 func fillFindings(h *hostile) {
 	names := config.PublishedNames()
 	for _, kind := range []config.Kind{config.KindSaturation, config.KindScaleToZero} {
@@ -82,8 +82,8 @@ func fillFindings(h *hostile) {
 	}
 }
 
-// fillEvents adds as many variants as are served, of which there are four events each: wrong,
-// decided, held and not followed. Of those that are left out there is one.
+// fillEvents adds two and a half times as many variants as are served. Each served one has four
+// events: wrong, decided, held and not followed. Each of the others has one.
 func fillEvents(h *hostile) {
 	for n := range budget.DefaultLimits().Variants * 5 / 2 {
 		h.rawVariant(variantSpec{
@@ -98,7 +98,7 @@ func fillEvents(h *hostile) {
 	fillFindings(h)
 }
 
-// fillPages adds variants with a pod each, with a page of so many series.
+// fillPages adds variants with a pod each, whose page has series series.
 func (h *hostile) fillPages(pods, series int, label func(at time.Time) string) {
 	names := wantedNames()
 	for pod := range pods {
@@ -106,7 +106,7 @@ func (h *hostile) fillPages(pods, series int, label func(at time.Time) string) {
 			if n >= series {
 				return ""
 			}
-			// Joined, not formatted: the time to make a page counts as the manager's.
+			// Concatenated, not formatted: the time to make a page counts as the manager's.
 			return names[n%len(names)] + "{model_name=\"evil/served-" + strconv.Itoa(pod) + "\",engine=\"" + strconv.Itoa(n/len(names)) + label(at) + "\"} " + strconv.Itoa(n) + "\n"
 		}})
 	}

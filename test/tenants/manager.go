@@ -47,7 +47,7 @@ import (
 const (
 	// system is the namespace of the manager.
 	system = "wva-system"
-	// between is the time from one scrape of a page to the next.
+	// between is the time between two scrapes of a page.
 	between = 15 * time.Second
 )
 
@@ -127,7 +127,7 @@ func newLeader(c *cluster) (*leader, error) {
 	return l, nil
 }
 
-// measure wires what reads the pages.
+// measure wires the parts that read the pages.
 func (l *leader) measure(operator *config.Operator, instruments *metrics.Metrics, over *budget.Book) {
 	clk := clock.RealClock{}
 	list := func(found []discovery.MetricsEndpoint) []scrape.Target {
@@ -168,13 +168,13 @@ func (l *leader) measure(operator *config.Operator, instruments *metrics.Metrics
 	})
 }
 
-// unspread is a clock by which all pages of a round are read at one instant: by what part
-// of a second a page is read later for the pages of others is no harm, and would show in
-// the last digits of every rate.
+// unspread is a clock by which all pages of a round are read at one instant. Pages of others may
+// delay a page by a part of a second, which does no harm but would change the last digits of every
+// rate.
 type unspread struct{ clock.RealClock }
 
-// NewTimer implements clock.WithTicker. Waits of less than the time between two rounds are
-// those that spread a round.
+// NewTimer implements clock.WithTicker. Only the waits that spread a round are shorter than the
+// time between two rounds.
 func (c unspread) NewTimer(d time.Duration) clock.Timer {
 	if d < between {
 		d = 0
@@ -187,13 +187,13 @@ func (l *leader) policy(m scaling.ModelKey) config.ModelSettings {
 	return l.store.Snapshot().Policy(m, l.fleet.ClassRefs(m)...)
 }
 
-// hasObjective reports whether requests of a model should meet a latency.
+// hasObjective reports whether a model has a latency objective.
 func (l *leader) hasObjective(m scaling.ModelKey) bool {
 	o, err := l.store.Snapshot().Objective(m, l.fleet.ClassRefs(m)...)
 	return err == nil && o.Known()
 }
 
-// begin starts what runs beside cycles, and returns what ends it.
+// begin starts the parts that run beside cycles, and returns a function that ends them.
 func (l *leader) begin(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(logr.NewContext(ctx, l.log))
 	var running sync.WaitGroup
@@ -210,19 +210,19 @@ func (l *leader) begin(ctx context.Context) (end func()) {
 	}
 }
 
-// refuse notes an error that no manager should have.
+// refuse records an error that no manager should have.
 func (l *leader) refuse(err error) {
 	l.cluster.mu.Lock()
 	defer l.cluster.mu.Unlock()
 	l.refused = append(l.refused, err.Error())
 }
 
-// turn runs a cycle with all that follows it, and returns how long the cycle waited.
+// turn runs a cycle and then the status reconciliations, and returns how long the cycle waited.
 func (l *leader) turn(ctx context.Context) (waited time.Duration) {
 	ctx = ctrllog.IntoContext(ctx, l.log)
 	began := time.Now()
 	if err := l.cycle.Run(ctx, untilNext); err != nil && !strings.Contains(err.Error(), "has these labels already") {
-		l.refuse(err) // names may be equal once they are cut for labels: the others are published
+		l.refuse(err) // names may be equal once cut for labels: the others are published
 	}
 	waited = time.Since(began)
 	keys, err := l.cluster.Variants(ctx)
@@ -240,7 +240,7 @@ func (l *leader) turn(ctx context.Context) (waited time.Duration) {
 	return waited
 }
 
-// show asks for the decisions on all variants, as an operator may.
+// show requests the page with the decisions on all variants.
 func (l *leader) show(ctx context.Context) {
 	answer := &reader{header: http.Header{}, status: http.StatusOK}
 	l.page.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, web.DecisionsPath, http.NoBody))
@@ -249,13 +249,13 @@ func (l *leader) show(ctx context.Context) {
 	}
 }
 
-// reader reads an answer and keeps nothing of it.
+// reader discards an answer, except for its status.
 type reader struct {
 	header http.Header
 	status int
 }
 
-// around is what the web page shows beside decisions.
+// around provides what the web page shows beside decisions.
 type around struct{ *leader }
 
 // Objective implements web.Surroundings.

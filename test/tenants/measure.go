@@ -12,13 +12,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 )
 
-// spent is what the process has used so far.
+// spent is the processor time and memory that the process has used so far.
 type spent struct {
 	cpu       time.Duration
 	allocated uint64 // bytes
 }
 
-// spend returns what was used, and leaves no garbage to collect for what follows.
+// spend collects garbage and returns what the process has used so far.
 func spend() spent {
 	runtime.GC()
 	return spentSoFar()
@@ -26,13 +26,13 @@ func spend() spent {
 
 func spentSoFar() spent {
 	var usage syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // fails for no process of its own
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // cannot fail for this process
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return spent{cpu: time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), allocated: m.TotalAlloc}
 }
 
-// spendAfterGC returns the bytes of the heap that are in use.
+// spendAfterGC collects garbage and returns the bytes of the heap in use.
 func spendAfterGC() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -40,9 +40,9 @@ func spendAfterGC() uint64 {
 	return m.HeapAlloc
 }
 
-// sample keeps in peak, until it is stopped, the most bytes of the heap that a collection
-// found in use. What waits to be collected does not count: how much that is depends on when
-// collections come, and a process that is near its memory limit has them sooner.
+// sample keeps in peak, until it is stopped, the most bytes of the heap that a garbage collection
+// found in use. Garbage does not count: its amount depends on when collections run, and a process
+// near its memory limit runs them sooner.
 func sample(peak *uint64) (stop func()) {
 	runtime.GC()
 	done := make(chan struct{})
@@ -67,7 +67,7 @@ func sample(peak *uint64) (stop func()) {
 	}
 }
 
-// expense judges processor time and memory. What is beyond its bound is measured again.
+// expense judges processor time and memory. It measures again what exceeds its limit.
 func expense(t *testing.T, c Case, honest *Honest, got outcome) []Violation {
 	t.Helper()
 	base, crowded := honest.of(t, c), c
@@ -86,7 +86,7 @@ func expense(t *testing.T, c Case, honest *Honest, got outcome) []Violation {
 		out = append(out, Violation{Time, slow})
 	}
 	if held == "" && base.allocates(got) {
-		// Most of that is garbage as a rule: whether it was in use at a time is to be seen.
+		// Most of it is garbage as a rule: measure how much was in use at a time.
 		if a, b := play(t, Case{Honest: c.Honest, Stock: c.Stock, Trust: c.Trust}, true).peak, play(t, c, true).peak; b > a+mayHold(honest.of(t, crowded), got) {
 			held = fmt.Sprintf("the heap has %d MB in use at its peak, without the hostile namespace %d MB: want at most %d MB more",
 				b>>20, a>>20, mayHold(honest.of(t, crowded), got)>>20)
@@ -98,20 +98,20 @@ func expense(t *testing.T, c Case, honest *Honest, got outcome) []Violation {
 	return out
 }
 
-// beyond is how many variants of the hostile namespace may take what honest ones do: those
-// beyond mostVariants that are served.
+// beyond returns how many variants of the hostile namespace may cost as much as honest ones: the
+// served ones beyond mostVariants.
 func beyond(got outcome) int {
 	return max(0, min(got.variants, budget.DefaultLimits().Variants)-mostVariants)
 }
 
-// mayHold is how many bytes the hostile namespace may hold, where many honest variants hold
-// what they do.
+// mayHold returns the bytes that the hostile namespace may hold, by the memory of many honest
+// variants.
 func mayHold(many, got outcome) uint64 {
 	return mostHeld + many.held/manyHonest*uint64(beyond(got))
 }
 
-// slower says which interval takes too long. What a hostile namespace may add is stated
-// for many honest variants: half of what those take, and extra.
+// slower returns which interval takes too long, "" for none. The limit is stated for many honest
+// variants: half of their time, and extra.
 func (base outcome) slower(many, got outcome) string {
 	for n := range got.took {
 		each := many.took[n] / manyHonest
@@ -124,7 +124,7 @@ func (base outcome) slower(many, got outcome) string {
 	return ""
 }
 
-// larger says how much memory is held beyond the bound.
+// larger returns how much memory is held beyond the limit, "" where it is not.
 func (base outcome) larger(many, got outcome) string {
 	if most := mayHold(many, got); got.held > base.held+most {
 		return fmt.Sprintf("the manager holds %d MB, without the hostile namespace %d MB: want at most %d MB more", got.held>>20, base.held>>20, most>>20)
@@ -132,8 +132,8 @@ func (base outcome) larger(many, got outcome) string {
 	return ""
 }
 
-// allocates reports whether so much was allocated in an interval that it may have been
-// too much at a time.
+// allocates reports whether an interval allocated so much that too much may have been in use at a
+// time.
 func (base outcome) allocates(got outcome) bool {
 	for n := range got.allocated {
 		if got.allocated[n] > base.allocated[n]+mostHeld {

@@ -27,7 +27,7 @@ type moveKind struct {
 // moves returns every kind of move by its name.
 func moves() map[string]moveKind {
 	return map[string]moveKind{
-		// VariantAutoscalings; what size counts.
+		// VariantAutoscalings; the comment says what size counts.
 		"minimum":        {math.MaxInt32, minimum},   // minReplicas
 		"claim":          {math.MaxInt32, claim},     // acceleratorCount
 		"claims":         {8, claims},                // variants that claim 2^31-1
@@ -65,7 +65,7 @@ func moves() map[string]moveKind {
 		"long-page":    {1_000, longPage},  // kB of one line
 		"no-page":      {60, noPages},      // pages that fail or hang
 		"picker":       {5_000, picker},    // series of an endpoint picker
-		// Those who scale.
+		// Scalers.
 		"hpa":           {60, oddHPAs},       // odd HPAs
 		"scaled-object": {60, scaledObjects}, // odd ScaledObjects
 	}
@@ -75,7 +75,7 @@ func minimum(h *hostile, size int) {
 	h.variant("minimum", h.random.IntN(3), func(va *v1alpha1.VariantAutoscaling) { va.Spec.MinReplicas = int32(size) })
 }
 
-// lies sets a claim that the template does not bear out.
+// lies returns a change that sets an accelerator count other than the template's.
 func (h *hostile) lies(count int) func(*v1alpha1.VariantAutoscaling) {
 	return func(va *v1alpha1.VariantAutoscaling) {
 		va.Spec.AcceleratorCount = new(int32(count))
@@ -152,7 +152,7 @@ func batches(h *hostile, size int) {
 	}
 }
 
-// sized adds a variant with a profile whose batch its engine does not bound.
+// sized adds a variant with a profile whose maximum batch size its engine does not limit.
 func (h *hostile) sized(model string, of *v1alpha1.VariantProfile) {
 	h.rawVariant(variantSpec{
 		namespace: evil, name: h.name("sized"), model: model, product: h.product(), gpus: 1, replicas: 1, uncapped: true, load: load{running: 20, waiting: 5, usage: 0.5, rate: 2, unknownCache: true},
@@ -240,7 +240,7 @@ func longReference(h *hostile, size int) {
 	})
 }
 
-// expansion adds a Deployment whose arguments name a long variable often.
+// expansion adds a Deployment with an argument that names a long variable size times.
 func expansion(h *hostile, size int) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: evil, Name: h.name("expansion"), CreationTimestamp: born()}}
 	d.UID = types.UID(d.Name)
@@ -253,8 +253,7 @@ func expansion(h *hostile, size int) {
 
 func replicas(h *hostile, size int) { h.variant("replicas", size, nil) }
 
-// rollout adds a Deployment whose pods are of an earlier template, which requested one
-// accelerator.
+// rollout adds a Deployment whose pods have an earlier template, which requested one accelerator.
 func rollout(h *hostile, size int) {
 	s := variantSpec{namespace: evil, name: h.name("rollout"), product: h.product(), gpus: 1, replicas: 1 + h.random.IntN(8), load: load{running: 60, waiting: 9, usage: 1, rate: 2}}
 	s.model = "evil/" + s.name
@@ -302,7 +301,7 @@ func oddPods(h *hostile, size int) {
 				"prometheus.io/scheme": pick(h, "http", "https", h.text(10)), "wva.llmd.ai/page": "http://10.0.0.0/metrics",
 			}
 			p.Labels = map[string]string{"inferencepool": "x", "app": "variant-000"}
-			if len(honest) > 0 && h.random.IntN(2) == 0 { // says that it belongs to another's workload
+			if len(honest) > 0 && h.random.IntN(2) == 0 { // claims to belong to another namespace's workload
 				p.OwnerReferences = honest[h.random.IntN(len(honest))].GetOwnerReferences()
 			}
 			p.Status.PodIP = pick(h, p.Status.PodIP, p.Status.PodIP, "", "10.0.0.0", "::1")

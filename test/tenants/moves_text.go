@@ -11,7 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 )
 
-// configMapName returns a name under which configuration is read, of any kind.
+// configMapName returns the name of a ConfigMap with configuration, of any kind.
 func (h *hostile) configMapName() string {
 	names := config.PublishedNames()
 	return pick(h, names[pick(h, config.Kinds()...)]...)
@@ -43,7 +43,7 @@ func deep(h *hostile, size int) {
 	h.merge(h.configMapName(), map[string]string{pick(h, "default", "quotas", "e"): "a: " + strings.Repeat(open, size) + strings.Repeat(shut, size)})
 }
 
-// longEntry adds entries whose modelID is long and like one that is served.
+// longEntry adds an entry with a long modelID, and a variant of a model with a long ID.
 func longEntry(h *hostile, size int) {
 	name := pick(h, "model-scale-to-zero-config", "saturation-scaling-config", "service-classes-config")
 	id := strings.Repeat("a", size)
@@ -116,12 +116,12 @@ func (h *hostile) serve(served page) {
 	}
 }
 
-// wantedNames are series that the catalogue reads.
+// wantedNames returns series that the catalogue reads.
 func wantedNames() []string {
 	return []string{"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", "vllm:generation_tokens_total", "vllm:prompt_tokens_total", "vllm:request_success_total"}
 }
 
-// series serves one page with so many series, of a model for each few.
+// series serves one page with size series, of one model for every few.
 func series(h *hostile, size int) {
 	names := wantedNames()
 	if h.random.IntN(2) == 0 {
@@ -163,7 +163,7 @@ func once(text string) page {
 	}}
 }
 
-// longPage serves a line of so many kB.
+// longPage serves a line of size kB.
 func longPage(h *hostile, size int) {
 	unit := strings.Repeat(pick(h, "a", "\x01", "vllm:num_requests_running{model_name=\"m\"} 1\n", "vllm:x ", "\n"), 1024)
 	begins := pick(h, "", "vllm:num_requests_running{model_name=\"") + "#"
@@ -184,7 +184,7 @@ func noPages(h *hostile, size int) {
 	}
 }
 
-// picker serves the page of an endpoint picker with so many flows.
+// picker serves the page of an endpoint picker with size flows.
 func picker(h *hostile, size int) {
 	model := h.stranger()
 	h.pod(page{lines: func(n int, _ time.Time) string {

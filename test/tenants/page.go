@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// page is what a pod serves as its metrics.
+// page is the metrics page of a pod.
 type page struct {
 	status int  // 0 for 200
 	hangs  bool // no answer comes
@@ -18,8 +18,8 @@ type page struct {
 	lines func(n int, at time.Time) string
 }
 
-// pages is a network with the pages of a cluster. No page is held as a whole: what it
-// takes is the manager's memory alone.
+// pages is a network with the pages of a cluster. It holds no whole page, so that the memory of
+// pages is the manager's alone.
 type pages struct{ cluster *cluster }
 
 // RoundTrip implements http.RoundTripper.
@@ -63,7 +63,7 @@ func (r *lineReader) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// load is what a serving pod does, at a constant rate.
+// load is the state of a serving pod, with a constant arrival rate.
 type load struct {
 	running, waiting int
 	usage            float64 // ratio of the KV cache
@@ -71,10 +71,9 @@ type load struct {
 	unknownCache     bool    // the page does not say how many tokens the KV cache holds
 }
 
-// vllm returns the nth part of a vLLM page, "" after the last: gauges and counters, then
-// each histogram. Of a model with a long name the whole is as large as what the manager
-// may hold. Counters grow with time, so that a rate is the same whenever two pages were
-// read.
+// vllm returns the nth part of a vLLM page, "" after the last: gauges and counters, then each
+// histogram. For a model with a long name the whole page is as large as the manager may hold.
+// Counters grow with time, so that rates do not depend on when two pages are read.
 func (l load) vllm(model string, n int, at time.Time) string {
 	const epoch = 946684800 // 2000-01-01, when synctest begins
 	done := l.rate * float64(at.UnixMilli()-epoch*1000+3_600_000) / 1000
@@ -116,7 +115,7 @@ func (l load) vllm(model string, n int, at time.Time) string {
 	return b.String()
 }
 
-// whole returns the text of all parts.
+// whole returns all parts of the page.
 func (l load) whole(model string, at time.Time) string {
 	var b strings.Builder
 	for n := range 1 + len(histograms()) {
@@ -125,7 +124,7 @@ func (l load) whole(model string, at time.Time) string {
 	return b.String()
 }
 
-// histogram is a latency in seconds that a page shows.
+// histogram is a latency in seconds on a page.
 type histogram struct {
 	name   string
 	mean   float64 // s
@@ -133,8 +132,8 @@ type histogram struct {
 	bounds []float64
 }
 
-// histograms returns those of vLLM 0.11 that are read, with its buckets: most of what is read
-// of a page.
+// histograms returns those of vLLM 0.11 that the manager reads, with their buckets: most of what it
+// reads of a page.
 func histograms() []histogram {
 	token := []float64{0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80}
 	first := []float64{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160, 640, 2560}

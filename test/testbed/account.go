@@ -22,21 +22,21 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// AuthenticationReader is the Role in kube-system that lets managers read which authority the
-// API server's proxy is signed by.
+// AuthenticationReader is the Role in kube-system that lets managers read the authority that signs
+// for the API server's proxy.
 const AuthenticationReader = managerName + "-authentication-reader"
 
-// Where the manager's roles and their bindings are, from Bed.Root: what the chart
-// makes, in the words of a test that holds the two equal.
+// The files of the manager's roles and their bindings, relative to Bed.Root. A test holds them
+// equal to those of the chart.
 var (
 	managerRoles   = []string{"config/rbac/role.yaml", "config/rbac/bindings.yaml", "config/limited-mode/roles.yaml"}
 	actuationRoles = []string{"config/scale/roles.yaml"}
 )
 
-// account creates the manager's service account with its roles and returns a
-// kubeconfig for it: the manager runs here with the permissions that it has in a
-// user's cluster with limited mode and External Metrics, and no others. It does so
-// once: what a test takes from a role stays away when a manager starts again.
+// account creates the manager's service account with its roles and returns a kubeconfig for it: the
+// manager runs here with the permissions that it has in a user's cluster with limited mode and
+// External Metrics, and no others. It does so once: a permission that a test removes stays away
+// when a manager starts again.
 func (b *Bed) account(ctx context.Context) (kubeconfig string, err error) {
 	if b.kubeconfig != "" {
 		return b.kubeconfig, nil
@@ -45,7 +45,7 @@ func (b *Bed) account(ctx context.Context) (kubeconfig string, err error) {
 		return "", err
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: managerName}}
-	// As the chart has it, where it serves External Metrics.
+	// As in the chart, where the manager serves External Metrics.
 	reader := metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: AuthenticationReader}
 	if err := b.Apply(ctx, account, &rbacv1.Role{ObjectMeta: reader, Rules: []rbacv1.PolicyRule{{
 		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"extension-apiserver-authentication"}, Verbs: []string{"get"},
@@ -72,9 +72,8 @@ func (b *Bed) account(ctx context.Context) (kubeconfig string, err error) {
 	return b.kubeconfig, err
 }
 
-// GrantActuation lets managers set replicas by the scale subresource and mark pods,
-// as users do who ask for it by annotation, until RevokeActuation, or for as long as
-// the cluster is up.
+// GrantActuation lets managers set replicas by the scale subresource and mark pods, as for users
+// who ask for it by annotation, until RevokeActuation or the end of the cluster.
 func (b *Bed) GrantActuation(ctx context.Context) error {
 	if err := b.Namespace(ctx, SystemNamespace); err != nil {
 		return err
@@ -86,7 +85,7 @@ func (b *Bed) GrantActuation(ctx context.Context) error {
 	return b.Apply(ctx, roles...)
 }
 
-// RevokeActuation takes back what GrantActuation gave.
+// RevokeActuation removes the permissions of GrantActuation.
 func (b *Bed) RevokeActuation(ctx context.Context) error {
 	roles, err := b.manifests(actuationRoles)
 	if err != nil {
@@ -119,7 +118,7 @@ func (b *Bed) manifests(paths []string) ([]client.Object, error) {
 			if err := errors.Join(err, yaml.Unmarshal(document, &object.Object)); err != nil {
 				return nil, fmt.Errorf("reading the manager's roles in %s: %w", path, err)
 			}
-			if len(object.Object) > 0 { // else it is the comment at the beginning
+			if len(object.Object) > 0 { // else it is the comment at the beginning of a file
 				objects = append(objects, object)
 			}
 		}
@@ -144,8 +143,7 @@ func (b *Bed) writeKubeconfig(token string) (string, error) {
 	return path, nil
 }
 
-// elsewhere writes the manager's kubeconfig once more, for an API server at another
-// address.
+// elsewhere writes a copy of the manager's kubeconfig for an API server at another address.
 func (b *Bed) elsewhere(name, kubeconfig, address string) (string, error) {
 	config, err := clientcmd.LoadFromFile(kubeconfig)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 )
 
-// Ready returns nil if the manager says that it is ready, else what it says.
+// Ready returns nil if the manager reports that it is ready, else an error with its answer.
 func (m *Manager) Ready(ctx context.Context) error {
 	if _, err := get(ctx, m.client, m.HealthURL+"/readyz", ""); err != nil {
 		return fmt.Errorf("asking %s whether it is ready: %w", m.Name, err)
@@ -24,7 +24,7 @@ func (m *Manager) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Explain returns what the manager knows of every variant.
+// Explain returns the manager's explanation of every variant.
 func (m *Manager) Explain(ctx context.Context) ([]explain.Explanation, error) {
 	body, err := m.Get(ctx, "/debug/decisions")
 	if err != nil {
@@ -63,8 +63,7 @@ func (m *Manager) GetAs(ctx context.Context, path, token string) (status int, bo
 	return resp.StatusCode, body, err
 }
 
-// ExternalMetric returns wva_desired_replicas of a variant as this manager itself
-// serves it.
+// ExternalMetric returns wva_desired_replicas of a variant from the API of this manager itself.
 func (m *Manager) ExternalMetric(ctx context.Context, namespace, variant string) (float64, error) {
 	body, err := get(ctx, m.client, m.ExternalURL+externalMetricPath(namespace, variant), m.token)
 	if err != nil {
@@ -73,8 +72,7 @@ func (m *Manager) ExternalMetric(ctx context.Context, namespace, variant string)
 	return externalMetric(body)
 }
 
-// ExternalMetric returns wva_desired_replicas of a variant as an HPA reads it: from
-// the API server.
+// ExternalMetric returns wva_desired_replicas of a variant from the API server, as an HPA reads it.
 func (b *Bed) ExternalMetric(ctx context.Context, namespace, variant string) (float64, error) {
 	c, err := rest.HTTPClientFor(b.Config)
 	if err != nil {
@@ -92,7 +90,7 @@ func externalMetricPath(namespace, variant string) string {
 		url.QueryEscape("variant_name="+variant)
 }
 
-// externalMetric returns the value of a list of one.
+// externalMetric returns the value of a list of one item.
 func externalMetric(body []byte) (float64, error) {
 	var list struct {
 		Items []struct {
@@ -108,8 +106,8 @@ func externalMetric(body []byte) (float64, error) {
 	return list.Items[0].Value.AsApproximateFloat64(), nil
 }
 
-// Query returns the value of a PromQL expression in the Bed's Prometheus, NaN
-// where it has none. An expression with several is an error.
+// Query returns the value of a PromQL expression in the Bed's Prometheus, NaN for no value. Several
+// values are an error.
 func (b *Bed) Query(ctx context.Context, expression string) (float64, error) {
 	body, err := get(ctx, http.DefaultClient, b.State.Prometheus+"/api/v1/query?query="+url.QueryEscape(expression), "")
 	if err != nil {
@@ -118,7 +116,7 @@ func (b *Bed) Query(ctx context.Context, expression string) (float64, error) {
 	var answer struct {
 		Data struct {
 			Result []struct {
-				Value [2]any `json:"value"` // when, and how much as text
+				Value [2]any `json:"value"` // time, and value as text
 			} `json:"result"`
 		} `json:"data"`
 	}

@@ -11,18 +11,18 @@ import (
 
 // Request is a request of a service account that the API server answered.
 type Request struct {
-	At   time.Time // when it came
-	User string    // who asked
+	At   time.Time // time of arrival
+	User string    // name of the account
 	Verb string    // get, list, watch, create, update, patch, delete, deletecollection
-	// What was asked for. Resource is empty where that is no object: the versions that
-	// the server serves, and the like.
+	// The requested object. Resource is empty for requests of other things, such as the versions
+	// that the server serves.
 	Group, Resource, Subresource string
-	Namespace, Name              string // empty for all, and Name for what the server names
+	Namespace, Name              string // empty for all; Name is also empty for an object that the server names
 	Code                         int    // of the answer, an HTTP status
-	Forbidden                    bool   // whether the account may not, by its roles
+	Forbidden                    bool   // its roles do not allow the request
 }
 
-// String says what was done to which object.
+// String returns the verb and the object.
 func (r Request) String() string {
 	resource := r.Resource
 	if r.Subresource != "" {
@@ -31,13 +31,13 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s %s/%s (%d)", r.Verb, resource, r.Namespace, r.Name, r.Code)
 }
 
-// reads reports whether the request asked for what there is, and for nothing else.
+// reads reports whether the request only reads.
 func (r Request) reads() bool {
 	return r.Verb == "get" || r.Verb == "list" || r.Verb == "watch"
 }
 
-// Review reports whether the request asked who a user is or what they may do:
-// such a request is created, and nothing of it is stored.
+// Review reports whether the request asked for the name or the permissions of a user: such a
+// request is a create, and the server stores nothing of it.
 func (r Request) Review() bool {
 	return r.Group == "authentication.k8s.io" || r.Group == "authorization.k8s.io"
 }
@@ -45,9 +45,9 @@ func (r Request) Review() bool {
 // ManagerUser is the name of the managers' account as a user.
 const ManagerUser = "system:serviceaccount:" + SystemNamespace + ":" + managerName
 
-// Requests returns what a service account has asked of the API server since a time,
-// in the order of its audit log. The log is that of the server itself and has every
-// request, whatever client made it; a watch is in it once it has begun.
+// Requests returns the requests of a service account to the API server since a time, in the order
+// of its audit log. The log is that of the server itself and has the requests of all clients; a
+// watch is in it once it has begun.
 func (b *Bed) Requests(user string, since time.Time) ([]Request, error) {
 	data, err := os.ReadFile(b.State.AuditLog)
 	if err != nil {
@@ -72,7 +72,7 @@ func (b *Bed) Requests(user string, since time.Time) ([]Request, error) {
 	return slices.Clip(requests), nil
 }
 
-// ManagerWrites returns those Requests of managers that do more than read.
+// ManagerWrites returns the Requests of managers that do more than read.
 func (b *Bed) ManagerWrites(since time.Time) ([]Request, error) {
 	all, err := b.Requests(ManagerUser, since)
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *Bed) ManagerWrites(since time.Time) ([]Request, error) {
 	return slices.DeleteFunc(all, Request.reads), nil
 }
 
-// parseRequest reads an audit.k8s.io/v1 Event; id is that of the request.
+// parseRequest reads an audit.k8s.io/v1 Event; id identifies the request.
 func parseRequest(line string) (r Request, id string, err error) {
 	var e struct {
 		AuditID string `json:"auditID"`

@@ -27,7 +27,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/config/crd"
 )
 
-// SystemNamespace is where the manager's objects live in the cluster.
+// SystemNamespace is the namespace of the manager's objects.
 const SystemNamespace = "workload-variant-autoscaler-system"
 
 // Options says where a Bed finds its programs and keeps its state.
@@ -37,22 +37,21 @@ type Options struct {
 	Root string
 	// Dir is the folder of the cluster's state, created if need be.
 	Dir string
-	// FeatureGates are those of Kubernetes, Name=true,..., "" for the defaults. A
-	// cluster that was up before keeps its own.
+	// FeatureGates are those of Kubernetes, Name=true,..., "" for the defaults. A cluster that was
+	// up before keeps its own.
 	FeatureGates string
 	// Kubernetes is a program with the control plane of another release (test/localcluster,
 	// up --kubernetes), "" for the usual one. A cluster that was up before keeps its own.
 	Kubernetes string
-	// Images are programs that further images run, by the last part of the image's
-	// repository. A cluster that was up before keeps its own.
+	// Images are the programs of further images, by the last part of the image's repository. A
+	// cluster that was up before keeps its own.
 	Images map[string]string
 	// Out gets progress, a line at a time. Required.
 	Out io.Writer
 }
 
-// Bed is a running local cluster and what was started in it. Several goroutines
-// may apply objects, add nodes and start load at once; managers and the emulator
-// are started by one.
+// Bed is a running local cluster and everything started in it. Several goroutines may apply
+// objects, add nodes and start load at once; only one may start managers and the emulator.
 type Bed struct {
 	Options
 	Config *rest.Config
@@ -69,7 +68,7 @@ type Bed struct {
 	cleanups  []func(context.Context) error
 }
 
-// ClusterState is what the local cluster says of itself (cluster.json).
+// ClusterState is the state of the local cluster in cluster.json.
 type ClusterState struct {
 	Kubeconfig          string `json:"kubeconfig"`
 	APIServer           string `json:"apiServer"`
@@ -81,7 +80,7 @@ type ClusterState struct {
 	AuditLog            string `json:"auditLog"`
 }
 
-// Up starts the local cluster, or finds it running, and installs the CRD.
+// Up starts the local cluster, unless it runs, and installs the CRD.
 func Up(ctx context.Context, o Options) (*Bed, error) {
 	b := &Bed{Options: o}
 	b.found = b.localcluster(ctx, io.Discard, "status") == nil
@@ -94,8 +93,8 @@ func Up(ctx context.Context, o Options) (*Bed, error) {
 	return b, nil
 }
 
-// flags returns those of the local cluster: which program pods of this project's
-// image are, and of other images, its feature gates, and its release of Kubernetes.
+// flags returns the flags of the local cluster: the programs of this project's image and of other
+// images, the feature gates, and the release of Kubernetes.
 func (o Options) flags() []string {
 	flags := []string{"--image", "workload-variant-autoscaler=" + filepath.Join(o.Root, "bin", "manager")}
 	for _, name := range slices.Sorted(maps.Keys(o.Images)) {
@@ -110,7 +109,7 @@ func (o Options) flags() []string {
 	return flags
 }
 
-// prepare connects to a cluster that is up and installs the CRD.
+// prepare connects to the running cluster and installs the CRD.
 func (b *Bed) prepare(ctx context.Context) error {
 	data, err := os.ReadFile(filepath.Join(b.Dir, "cluster.json"))
 	if err != nil {
@@ -134,7 +133,7 @@ func (b *Bed) localcluster(ctx context.Context, out io.Writer, verb string, flag
 	return command(ctx, out, filepath.Join(b.Root, ".local", "bin", "localcluster"), append([]string{verb, "--dir", b.Dir}, flags...)...)
 }
 
-// Scheme knows every type that a Bed handles.
+// Scheme returns a scheme with every type that a Bed handles.
 func Scheme() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, apiextensionsv1.AddToScheme} {
@@ -172,7 +171,7 @@ func (b *Bed) Define(ctx context.Context, def *apiextensionsv1.CustomResourceDef
 		}) {
 			return false, nil
 		}
-		// What is established is listed a moment later.
+		// An established type appears in the discovery a moment later.
 		kind := schema.GroupKind{Group: def.Spec.Group, Kind: def.Spec.Names.Kind}
 		_, err := b.Client.RESTMapper().RESTMapping(kind, def.Spec.Versions[0].Name)
 		return err == nil, nil
@@ -183,7 +182,7 @@ func (b *Bed) Define(ctx context.Context, def *apiextensionsv1.CustomResourceDef
 	return nil
 }
 
-// Apply creates the objects or replaces what they say.
+// Apply creates the objects, or updates those that exist.
 func (b *Bed) Apply(ctx context.Context, objects ...client.Object) error {
 	for _, o := range objects {
 		gvk, err := b.Client.GroupVersionKindFor(o)
@@ -213,24 +212,24 @@ func (b *Bed) run(name, program string, args, env []string) (*Process, error) {
 	return p, nil
 }
 
-// Cleanup has Down call clean, last first, where the cluster stays. What is
-// in the cluster otherwise goes with it.
+// Cleanup makes Down call clean, the last one first, if the cluster stays. Otherwise all objects
+// end with the cluster.
 func (b *Bed) Cleanup(clean func(context.Context) error) {
 	if b.found {
 		b.OnDown(clean)
 	}
 }
 
-// OnDown has Down call end, last first, whether the cluster stays or not: for what
-// is not in it.
+// OnDown makes Down call end, the last one first, whether the cluster stays or not: for resources
+// outside of it.
 func (b *Bed) OnDown(end func(context.Context) error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cleanups = append(b.cleanups, end)
 }
 
-// Down ends everything that the Bed started, last first, and the cluster unless
-// it was up before. It goes on after an error and returns them all.
+// Down ends everything that the Bed started, last first, and the cluster unless it was up before.
+// It continues after an error and returns all errors.
 func (b *Bed) Down(ctx context.Context) error {
 	var errs []error
 	for _, p := range slices.Backward(b.processes) {

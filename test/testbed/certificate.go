@@ -21,7 +21,7 @@ func (b *Bed) Issue(hosts ...string) (cert, key []byte, err error) {
 	return b.IssueUntil(time.Now().AddDate(1, 0, 0), hosts...)
 }
 
-// IssueUntil is Issue with the end of the certificate's validity, which may have passed.
+// IssueUntil is Issue with the end of the certificate's validity, which may be in the past.
 func (b *Bed) IssueUntil(end time.Time, hosts ...string) (cert, key []byte, err error) {
 	caCert, err := os.ReadFile(b.State.CACert)
 	if err != nil {
@@ -34,8 +34,8 @@ func (b *Bed) IssueUntil(end time.Time, hosts ...string) (cert, key []byte, err 
 	return issue(caCert, caKey, end, hosts...)
 }
 
-// issue returns a serving certificate for hosts and for 127.0.0.1 until an end, signed by
-// a CA, and its key, all in PEM.
+// issue returns a serving certificate for hosts and for 127.0.0.1, valid until end and signed by a
+// CA, and its key, all in PEM.
 func issue(caCert, caKey []byte, end time.Time, hosts ...string) (cert, key []byte, err error) {
 	ca, err := tls.X509KeyPair(caCert, caKey)
 	if err != nil {

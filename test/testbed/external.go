@@ -16,9 +16,8 @@ const (
 	externalMetricsAPI     = "v1beta1.external.metrics.k8s.io"
 )
 
-// registerExternalMetrics makes the API server send external.metrics.k8s.io to
-// the manager's port, by a Service that is another name for localhost, and waits
-// until it does.
+// registerExternalMetrics makes the API server send external.metrics.k8s.io to the manager's port,
+// by a Service that is an alias of localhost, and waits until it does.
 func (b *Bed) registerExternalMetrics(ctx context.Context, port int, caBundle []byte) error {
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Namespace: SystemNamespace, Name: externalMetricsService},
@@ -39,7 +38,7 @@ func (b *Bed) registerExternalMetrics(ctx context.Context, port int, caBundle []
 	if err := b.Apply(ctx, api); err != nil {
 		return err
 	}
-	// While no server answers to it, no namespace can go.
+	// No namespace can be removed while no server answers for the APIService.
 	b.Cleanup(b.UnregisterExternalMetrics)
 	var last string
 	err := poll(ctx, func() (bool, error) {

@@ -37,17 +37,16 @@ type Variant struct {
 	Max             *int32
 	StartUp         time.Duration
 	NoHPA           bool
-	// Annotated has annotations of the HPA make the Deployment a variant, without a
+	// Annotated makes the Deployment a variant by annotations of the HPA, without a
 	// VariantAutoscaling.
 	Annotated bool
-	// HPAMin is the least that the HPA leaves; nil is its default, 1.
+	// HPAMin is the minReplicas of the HPA; nil is its default, 1.
 	HPAMin *int32
-	// Actuation asks the manager to set replicas itself, as the annotation says; "" does
-	// not.
+	// Actuation is the annotation that asks the manager to set replicas itself; "" for none.
 	Actuation string
 	// Role is the part of each request that its pods serve, "" the whole.
 	Role string
-	// Speed is what its owner says of a replica; nil is nothing.
+	// Speed is the stated profile of a replica; nil for none.
 	Speed *v1alpha1.VariantProfile
 }
 
@@ -96,8 +95,8 @@ func (v Variant) deployment() *appsv1.Deployment {
 	}
 }
 
-// Autoscaling returns the VariantAutoscaling of the variant, which an Annotated one is applied
-// without.
+// Autoscaling returns the VariantAutoscaling of the variant. An Annotated variant is applied
+// without it.
 func (v Variant) Autoscaling() *v1alpha1.VariantAutoscaling {
 	meta := v.meta()
 	if v.Actuation != "" {
@@ -113,8 +112,8 @@ func (v Variant) Autoscaling() *v1alpha1.VariantAutoscaling {
 	}
 }
 
-// hpa follows wva_desired_replicas to the letter: without tolerance, and down
-// without delay.
+// hpa returns an HPA that follows wva_desired_replicas exactly: without tolerance, and down without
+// delay.
 func (v Variant) hpa() *autoscalingv2.HorizontalPodAutoscaler {
 	exactly, noDelay := resource.MustParse("0"), int32(0)
 	most := int32(20)
@@ -152,8 +151,8 @@ func (v Variant) hpa() *autoscalingv2.HorizontalPodAutoscaler {
 	}
 }
 
-// Deploy creates a namespace if need be and applies variants. They are removed
-// when the Bed goes down, if the cluster stays.
+// Deploy applies variants and creates their namespaces where needed. If the cluster stays, they are
+// removed when the Bed goes down.
 func (b *Bed) Deploy(ctx context.Context, variants ...Variant) error {
 	for _, v := range variants {
 		if err := b.Namespace(ctx, v.Namespace); err != nil {
@@ -166,14 +165,14 @@ func (b *Bed) Deploy(ctx context.Context, variants ...Variant) error {
 	return nil
 }
 
-// Namespace creates a namespace, which goes with the Bed.
+// Namespace creates a namespace, which the Bed removes when it goes down.
 func (b *Bed) Namespace(ctx context.Context, name string) error {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	exists := false
 	err := poll(ctx, func() (bool, error) {
 		err := b.Client.Get(ctx, client.ObjectKeyFromObject(ns), ns)
 		exists = err == nil && ns.DeletionTimestamp.IsZero()
-		// One that an earlier run left is on its way out: it is waited for.
+		// A namespace that an earlier run left is terminating: wait for its end.
 		return exists || apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	})
 	if err != nil {

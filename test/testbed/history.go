@@ -19,13 +19,14 @@ import (
 
 // Version is one version of an object, as the API server stored it.
 type Version struct {
-	Revision uint64 // of the store: later versions, of whatever kind, have higher ones
-	First    bool   // it was there when the record began
+	Revision uint64 // of the store: later versions, of any kind, have higher ones
+	First    bool   // it existed when the record began
 	Gone     bool   // the object was deleted; Object is its last version
 	Object   *unstructured.Unstructured
 }
 
-// History records every version of the objects of a namespace: a watch of the API server leaves none out.
+// History records every version of the objects of a namespace: a watch of the API server misses
+// none.
 type History struct {
 	client    dynamic.Interface
 	namespace string
@@ -54,8 +55,9 @@ func (b *Bed) Record(ctx context.Context, namespace string, resources ...schema.
 	return h, nil
 }
 
-// follow lists a resource and watches it on. It lists again where the server does not know any more what came since, as
-// after a definition was replaced: what is then another object, or gone, is recorded, versions between may be missed.
+// follow lists a resource and watches it from there. It lists again where the server no longer has
+// the changes since, as after a definition was replaced: the objects that have changed or are gone
+// are recorded, but versions between may be missed.
 func (h *History) follow(ctx context.Context, r schema.GroupVersionResource) error {
 	of := h.client.Resource(r).Namespace(h.namespace)
 	begin := func(first bool) (*watchtools.RetryWatcher, error) {
@@ -87,7 +89,8 @@ func (h *History) follow(ctx context.Context, r schema.GroupVersionResource) err
 	return nil
 }
 
-// revision reads a version of an object: a number that grows with each change of whatever object. One that is none is 0.
+// revision reads a version of an object: a number that grows with each change of any object. A
+// version that is no number is 0.
 func revision(version string) uint64 {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {
@@ -102,7 +105,8 @@ func (h *History) add(v Version) {
 	h.versions = append(h.versions, v)
 }
 
-// addAll adds what a list has beyond the record, and what it does not have any more.
+// addAll adds the versions of a list that the record lacks, and the ends of recorded objects that
+// the list lacks.
 func (h *History) addAll(list *unstructured.UnstructuredList, first bool) {
 	last := h.last(list.GetKind())
 	for i := range list.Items {
@@ -117,7 +121,7 @@ func (h *History) addAll(list *unstructured.UnstructuredList, first bool) {
 	}
 }
 
-// last returns the last version of each object of a kind that is there, by name.
+// last returns the last version of each object of a kind that exists, by name.
 func (h *History) last(listKind string) map[string]*unstructured.Unstructured {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,8 +138,8 @@ func (h *History) last(listKind string) map[string]*unstructured.Unstructured {
 	return last
 }
 
-// Stop ends the record once it has all that is in the namespace, and returns it in the order of the store, what was there
-// first before the rest.
+// Stop ends the record once it has all objects of the namespace. It returns the record in the order
+// of the store, with the versions at the beginning first.
 func (h *History) Stop(ctx context.Context) ([]Version, error) {
 	defer h.running.Wait()
 	defer h.cancel()
@@ -153,8 +157,8 @@ func (h *History) Stop(ctx context.Context) ([]Version, error) {
 	return InOrder(h.versions), nil
 }
 
-// has reports whether every object of a list, and nothing else of its kind, is the last that was recorded, or an earlier
-// version of it.
+// has reports whether the record has all objects of a list in their version or a later one, and no
+// other objects of their kind.
 func (h *History) has(list *unstructured.UnstructuredList) bool {
 	last := h.last(list.GetKind())
 	for i := range list.Items {
@@ -166,7 +170,8 @@ func (h *History) has(list *unstructured.UnstructuredList) bool {
 	return len(last) <= len(list.Items)
 }
 
-// InOrder returns versions in the order of the store, what was there first before the rest.
+// InOrder returns versions in the order of the store, with those at the beginning of the record
+// first.
 func InOrder(versions []Version) []Version {
 	return slices.SortedStableFunc(slices.Values(versions), func(a, b Version) int {
 		if a.First != b.First {
@@ -179,9 +184,10 @@ func InOrder(versions []Version) []Version {
 	})
 }
 
-// Disturbances says what of a record is no undisturbed target: a Deployment of a name that keeps its replicas and its
-// pods, which are those with a label, is scaled by exactly one HPA or ScaledObject at every instant, and has one
-// VariantAutoscaling that stays the same object. The versions are those of Stop.
+// Disturbances returns where a record shows a disturbed target. In an undisturbed one, at every
+// instant, the Deployment named target keeps its replicas and its pods, which are those with
+// podLabel, exactly one HPA or ScaledObject scales it, and its one VariantAutoscaling stays the
+// same object. The versions are those of Stop.
 func Disturbances(versions []Version, target, podLabel string, replicas int64) []string {
 	var said []string
 	there := map[string]*unstructured.Unstructured{} // by kind and name
@@ -208,8 +214,8 @@ func Disturbances(versions []Version, target, podLabel string, replicas int64) [
 	return said
 }
 
-// disturbs says what a version of a target, a pod or a variant changes that is to stay, "" if nothing; before is the version
-// before it, nil if the object was not there.
+// disturbs returns in words what a version of a target, a pod or a variant changes that is to stay,
+// "" for nothing. before is the version before it, nil if the object did not exist.
 func (v Version) disturbs(before *unstructured.Unstructured, target, podLabel string, replicas int64) string {
 	o := v.Object
 	_, serves := o.GetLabels()[podLabel]
@@ -226,12 +232,12 @@ func (v Version) disturbs(before *unstructured.Unstructured, target, podLabel st
 	return ""
 }
 
-// another reports whether the object came, went or was replaced by this version.
+// another reports whether this version created, deleted or replaced the object.
 func (v Version) another(before *unstructured.Unstructured) bool {
 	return !v.First && (before == nil || v.Gone || before.GetUID() != v.Object.GetUID())
 }
 
-// scalersOf returns the kinds and names of what scales a target.
+// scalersOf returns the kinds and names of the scalers of a target.
 func scalersOf(there map[string]*unstructured.Unstructured, target string) []string {
 	found := []string{}
 	for key, o := range there {

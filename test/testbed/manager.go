@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// managerName names the manager's account and roles.
+// managerName is the name of the manager's account and roles.
 const managerName = "workload-variant-autoscaler-controller-manager"
 
 // Manager is a running manager.
@@ -37,31 +37,31 @@ type Manager struct {
 
 // ManagerOptions configures StartManager and StartManagers.
 type ManagerOptions struct {
-	// Name is that of the process and of its log, "manager" where it is empty; a number
-	// follows where several are started at once. Managers that run side by side differ in it.
+	// Name is the name of the process and of its log, "manager" by default; a number follows where
+	// several are started at once. Managers that run at once have different names.
 	Name     string
 	Interval time.Duration // GLOBAL_OPT_INTERVAL; default 5s
-	// APIServer replaces the address of the cluster's own: a host and port of this machine
-	// that shows a certificate for 127.0.0.1 by the cluster's CA.
+	// APIServer replaces the cluster's own: host and port of a server on this machine with a
+	// certificate for 127.0.0.1 by the cluster's CA.
 	APIServer string
-	// Prometheus replaces the Bed's own, to show what happens without it.
+	// Prometheus replaces the URL of the Bed's Prometheus.
 	Prometheus string
 	// NoExternalMetrics leaves the External Metrics API off.
 	NoExternalMetrics bool
-	// Lease lets the managers elect a leader, who loses the lead when it has not
-	// renewed it for so long; at least 3s. 0: each manager leads.
+	// Lease lets the managers elect a leader, which loses the lead when it has not renewed it for
+	// this time; at least 3s. 0: each manager leads.
 	Lease time.Duration
-	// Thresholds is the default entry of saturation-scaling-config, as YAML. Empty
-	// leaves what is in force.
+	// Thresholds is the default entry of saturation-scaling-config, as YAML. Empty leaves the
+	// present entry.
 	Thresholds string
 	Env        []string // further NAME=value pairs
-	// Unready does not wait until the managers are ready, as the External Metrics API has
-	// to be waited for: it goes with NoExternalMetrics.
+	// Unready does not wait until the managers are ready. It needs NoExternalMetrics, since that
+	// API is waited for.
 	Unready bool
 }
 
-// StartManager installs the manager's role and account and runs it as that
-// account, with its External Metrics API registered with the API server.
+// StartManager installs the manager's role and account and runs it as that account, with its
+// External Metrics API registered with the API server.
 func (b *Bed) StartManager(ctx context.Context, o ManagerOptions) (*Manager, error) {
 	s, err := b.prepareManagers(ctx, o)
 	if err != nil {
@@ -74,9 +74,8 @@ func (b *Bed) StartManager(ctx context.Context, o ManagerOptions) (*Manager, err
 	return m, b.registerExternalMetrics(ctx, m.externalPort, s.caBundle)
 }
 
-// StartManagers is StartManager for n managers at once. Between the API server
-// and their External Metrics APIs stands a forwarder, as a Service would, which
-// knows who is ready.
+// StartManagers is StartManager for n managers at once. A forwarder between the API server and
+// their External Metrics APIs connects to ready managers, as a Service would.
 func (b *Bed) StartManagers(ctx context.Context, n int, o ManagerOptions) ([]*Manager, error) {
 	s, err := b.prepareManagers(ctx, o)
 	if err != nil {
@@ -100,7 +99,7 @@ func (b *Bed) StartManagers(ctx context.Context, n int, o ManagerOptions) ([]*Ma
 	return managers, b.registerExternalMetrics(ctx, port, s.caBundle)
 }
 
-// starter has what managers have in common.
+// starter has the settings that all managers share.
 type starter struct {
 	*Bed
 	ManagerOptions
@@ -110,7 +109,7 @@ type starter struct {
 	client     *http.Client
 }
 
-// prepareManagers makes what a manager needs in the cluster and on this machine.
+// prepareManagers creates what managers need in the cluster and on this machine.
 func (b *Bed) prepareManagers(ctx context.Context, o ManagerOptions) (*starter, error) {
 	if o.Interval == 0 {
 		o.Interval = 5 * time.Second
@@ -148,7 +147,7 @@ func (b *Bed) prepareManagers(ctx context.Context, o ManagerOptions) (*starter, 
 	return s, nil
 }
 
-// start runs a manager and waits until it is ready.
+// start runs a manager and waits until it is ready, unless Unready.
 func (s *starter) start(ctx context.Context, name string) (*Manager, error) {
 	ports, err := freePorts(3)
 	if err != nil {
@@ -184,8 +183,8 @@ func (s *starter) start(ctx context.Context, name string) (*Manager, error) {
 	return m, m.until(ctx, func() bool { return m.Ready(ctx) == nil })
 }
 
-// startForwarder puts a forwarder in front of the managers' External Metrics
-// APIs, in place of the one before, and returns its port.
+// startForwarder starts a forwarder to the managers' External Metrics APIs, in place of the
+// previous one, and returns its port.
 func (b *Bed) startForwarder(ctx context.Context, managers []*Manager) (port int, err error) {
 	if b.forwarder != nil {
 		b.forwarder.Stop()
@@ -219,7 +218,7 @@ func (b *Bed) startForwarder(ctx context.Context, managers []*Manager) (port int
 	return port, nil
 }
 
-// freePorts returns n loopback ports that were free just now.
+// freePorts returns n loopback ports that are free now.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	var listeners []net.Listener
@@ -239,8 +238,8 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// certificates writes a serving certificate for the managers of a name, signed by the
-// cluster's CA, and returns its folder and the CA's certificate.
+// certificates writes a serving certificate for the managers called name, signed by the cluster's
+// CA, and returns its folder and the CA's certificate.
 func (b *Bed) certificates(name string) (dir string, caBundle []byte, err error) {
 	caCert, err := os.ReadFile(b.State.CACert)
 	if err != nil {

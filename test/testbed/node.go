@@ -12,14 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// gpuTaint is on every node with GPUs, as in the local cluster. Admission adds the
-// toleration to pods that ask for one.
+// gpuTaint is on every node with GPUs, as in the local cluster. Admission adds the toleration to
+// pods that ask for GPUs.
 const gpuTaint = "nvidia.com/gpu"
 
-// AddNode adds a node with GPUs of a product to those that the local cluster has,
-// and waits until it takes pods, one for each GPU at the most. A product that no
-// other node has makes it the node of those who ask for it. The node goes with
-// the Bed.
+// AddNode adds a node with GPUs of a product to those of the local cluster, and waits until it
+// takes pods, one for each GPU at the most. With a product that no other node has, only this node
+// takes pods that ask for the product. The Bed removes the node when it goes down.
 func (b *Bed) AddNode(ctx context.Context, name, product string, gpus int64) error {
 	resources := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("512Gi"),
@@ -33,7 +32,7 @@ func (b *Bed) AddNode(ctx context.Context, name, product string, gpus int64) err
 		Spec:   corev1.NodeSpec{Taints: []corev1.Taint{{Key: gpuTaint, Value: "present", Effect: corev1.TaintEffectNoSchedule}}},
 		Status: corev1.NodeStatus{Capacity: resources, Allocatable: resources},
 	}
-	// One that an interrupted run left in a cluster that stayed is as good.
+	// A node that an interrupted run left will do.
 	if err := b.Client.Create(ctx, node); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("adding node %s: %w", name, err)
 	}

@@ -14,10 +14,10 @@ import (
 // pickerName is the name of a namespace's endpoint picker.
 const pickerName = "epp"
 
-// DeployPicker puts the emulated gateway of a namespace into the cluster as the pod
-// of an endpoint picker, where managers look for it to scrape it directly, and waits
-// until it is Ready. Its metrics are those that Prometheus reads of the emulator.
-// The namespace has to exist, and takes it along.
+// DeployPicker deploys the emulated gateway of a namespace as the pod of an endpoint picker, where
+// managers look for it to scrape it directly, and waits until it is Ready. Its metrics are those
+// that Prometheus scrapes from the emulator. The namespace has to exist, and its removal removes
+// the picker.
 func (b *Bed) DeployPicker(ctx context.Context, namespace string, e *Emulator) error {
 	at, err := url.Parse(e.URL)
 	if err != nil {
@@ -35,9 +35,9 @@ func (b *Bed) DeployPicker(ctx context.Context, namespace string, e *Emulator) e
 					"prometheus.io/port": at.Port(), "prometheus.io/path": "/gateway/" + namespace + "/metrics",
 				}},
 				Spec: corev1.PodSpec{
-					// A node's address is that of this machine, on which the emulator listens.
+					// The address of a node is that of this machine, on which the emulator listens.
 					HostNetwork: true,
-					// Those of AddNode have room for as many pods as they have GPUs.
+					// Nodes of AddNode take only as many pods as they have GPUs.
 					NodeSelector: map[string]string{"type": "kwok"},
 					Tolerations:  []corev1.Toleration{{Key: gpuTaint, Operator: corev1.TolerationOpExists}},
 					Containers:   []corev1.Container{{Name: pickerName, Image: "llm-d-inference-scheduler:emulated"}},

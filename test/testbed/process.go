@@ -22,8 +22,8 @@ type Process struct {
 	err  error         // how it ended, once done is closed
 }
 
-// start runs a program. It gets a process group of its own, so that Ctrl-C in
-// a terminal reaches only the program that decides the order of ending.
+// start runs a program. It gets a process group of its own, so that Ctrl-C in a terminal reaches
+// only the program that decides the order in which processes end.
 func start(name, logDir, program string, args, env []string) (*Process, error) {
 	if err := os.MkdirAll(logDir, 0o755); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
@@ -49,7 +49,7 @@ func start(name, logDir, program string, args, env []string) (*Process, error) {
 	return p, nil
 }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Err returns how the process ended, nil for success. Valid once Done is closed.
@@ -58,7 +58,7 @@ func (p *Process) Err() error { return p.err }
 // PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Stop asks the process to end, waits, and kills it if it does not.
+// Stop asks the process to end, waits, and kills it if it does not end.
 func (p *Process) Stop() {
 	const patience = 10 * time.Second
 	select {
@@ -75,7 +75,7 @@ func (p *Process) Stop() {
 	}
 }
 
-// Kill ends the process at once, as a machine that fails does, and waits.
+// Kill ends the process at once, as a failing machine does, and waits.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // it may have ended by itself
 	<-p.done

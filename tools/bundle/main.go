@@ -1,10 +1,10 @@
-// Command bundle makes one script and one style sheet of the ES modules and style sheets of each page
-// of this repository, with esbuild as a library, so that no page needs Node to be built:
+// Command bundle makes one script and one style sheet of the ES modules and style sheets of each
+// page of this repository, with esbuild as a library, so that no page needs Node to be built:
 //
 //	go -C tools run ./bundle [-check] [ROOT]
 //
-// ROOT is the checkout, .. by default. With -check nothing is written: files that are not what their
-// sources give are named, and the exit status is 1.
+// ROOT is the checkout, .. by default. With -check it writes nothing and names the files that
+// differ from their sources, and the exit status is 1.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// bundles are the pages: what is written, and the module or style sheet that it begins with.
+// bundles are the files to write, each with the module or style sheet that it begins with.
 var bundles = []struct{ out, entry string }{
 	{"internal/sim/report/assets/page.js", "internal/sim/report/src/page.js"},
 	{"internal/sim/report/assets/page.css", "internal/sim/report/src/page.css"},
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-// run writes every bundle below root, or compares it with what is there.
+// run writes every bundle below root, or compares it with the file there.
 func run(root string, check bool) error {
 	var stale []error
 	for _, b := range bundles {
@@ -65,8 +65,8 @@ func run(root string, check bool) error {
 	return errors.Join(stale...)
 }
 
-// bundle returns the text of an entry with all that it imports. It stays readable: the files are
-// small, and those who look into a page see what its sources say.
+// bundle returns the text of an entry with all its imports. It is not minified: the files are
+// small, and readers of a page see its sources.
 func bundle(root, entry string) ([]byte, error) {
 	dir, err := filepath.Abs(root)
 	if err != nil {

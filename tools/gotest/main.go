@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-// quiet is how long nothing is printed before a note says what is under way.
+// quiet is the time without output after which a note names what is running.
 const quiet = 30 * time.Second
 
 // module is one directory to test.
@@ -79,18 +79,18 @@ func run(args []string) (ok bool, err error) {
 		}
 	}
 
-	// An interrupt reaches go test too, which ends by itself; wait for it.
+	// An interrupt reaches go test too: wait until it ends by itself.
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 
 	r := newReport(os.Stdout, *verbose)
 	ok = true
 	for _, m := range modules {
-		// The linters vet, with more checks: go test would analyze every dependency for it,
-		// all of Kubernetes, once more.
+		// go vet is left to the linters, which check more: here it would analyze every dependency
+		// once more, all of Kubernetes.
 		args := []string{"-C", m.dir, "test", "-vet=off", "-json"}
-		// Without the race detector nothing needs C, and the packages that the
-		// programs were built from need not be compiled once more.
+		// Without the race detector nothing needs C, and the packages from the builds of the
+		// programs need not be compiled again.
 		env := append(os.Environ(), "CGO_ENABLED=0")
 		if m.race && race {
 			args, env = append(args, "-race"), os.Environ()
@@ -105,7 +105,7 @@ func run(args []string) (ok bool, err error) {
 	return ok, nil
 }
 
-// raceDetector reports whether go test -race works here, and why or why not.
+// raceDetector reports whether go test -race works here, and the reason.
 func raceDetector() (on bool, why string, err error) {
 	out, err := exec.Command("go", "env", "CGO_ENABLED", "CC").Output()
 	if err != nil {
@@ -146,7 +146,7 @@ func test(r *report, args, env []string) (passed bool, err error) {
 	return cmd.ProcessState.Success(), readErr
 }
 
-// nag says what is under way while nothing else is printed.
+// nag prints what is running while nothing else is printed.
 func nag(r *report, done <-chan struct{}) {
 	tick := time.NewTicker(quiet)
 	defer tick.Stop()
@@ -160,8 +160,8 @@ func nag(r *report, done <-chan struct{}) {
 	}
 }
 
-// read feeds the lines of go test -json to the report. What is not an event is
-// shown as it is.
+// read feeds the lines of go test -json to the report. The report prints lines that are no events
+// as they are.
 func read(r *report, in io.Reader) error {
 	lines := bufio.NewReader(in)
 	for {

@@ -25,7 +25,7 @@ type event struct {
 // output is a line printed by a test, or by a package if test is empty.
 type output struct{ test, text string }
 
-// report turns events into what go test prints without -json.
+// report turns events into the output of go test without -json.
 type report struct {
 	mu      sync.Mutex
 	w       io.Writer
@@ -43,7 +43,7 @@ func newReport(w io.Writer, verbose bool) *report {
 	}
 }
 
-// line takes one line of go test -json.
+// line takes one line of the output of go test -json.
 func (r *report) line(line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,8 +89,7 @@ func (r *report) end(e event) {
 	delete(r.running, e.Package)
 }
 
-// noise reports whether a line is one that go test prints only with -v, or one
-// that says nothing.
+// noise reports whether a line is one that go test prints only with -v, or one without information.
 func noise(text string) bool {
 	for _, prefix := range []string{"=== RUN", "=== PAUSE", "=== CONT", "=== NAME", "=== ATTR"} {
 		if strings.HasPrefix(text, prefix) {
@@ -102,7 +101,7 @@ func noise(text string) bool {
 
 var logLine = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)`)
 
-// reason returns what a skipped test said last.
+// reason returns the last message of a skipped test.
 func reason(outs []output, test string) string {
 	why := "no reason given"
 	for _, out := range outs {
@@ -121,8 +120,7 @@ func (r *report) print(text string) {
 	}
 }
 
-// nag says which packages are under way, if nothing was printed since it was
-// last asked.
+// nag prints which packages are being tested, if nothing was printed since the last call.
 func (r *report) nag() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

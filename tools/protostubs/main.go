@@ -61,7 +61,7 @@ func run(ctx context.Context, file, out string) error {
 	return nil
 }
 
-// compile returns what a plugin is asked for the file name in the folder dir.
+// compile returns the request to a plugin for the file name in the folder dir.
 func compile(ctx context.Context, dir, name string) ([]byte, error) {
 	compiler := protocompile.Compiler{
 		Resolver:       &protocompile.SourceResolver{ImportPaths: []string{dir}},

@@ -23,7 +23,7 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// NewAuthority returns an authority of a name.
+// NewAuthority returns an authority with a name.
 func NewAuthority(t testing.TB, name string) *Authority {
 	t.Helper()
 	a := &Authority{}
@@ -35,8 +35,8 @@ func NewAuthority(t testing.TB, name string) *Authority {
 	return a
 }
 
-// Issue signs a template, which becomes valid for an hour before and after now unless it
-// says when, is for 127.0.0.1 and for servers and clients unless it says for which.
+// Issue returns a signed certificate of a template for 127.0.0.1. Unless the template says
+// otherwise, it is valid from an hour before to an hour after now, for servers and clients.
 func (a *Authority) Issue(t testing.TB, template *x509.Certificate) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -69,21 +69,21 @@ func (a *Authority) Issue(t testing.TB, template *x509.Certificate) tls.Certific
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 
-// Pool returns the authority as what is trusted.
+// Pool returns a pool with this authority.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
-// Write writes the certificate of the authority to a file, which it replaces at once.
+// Write writes the certificate of the authority to a file, which it replaces atomically.
 func (a *Authority) Write(t testing.TB, file string) {
 	t.Helper()
 	replace(t, file, &pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// WritePair writes a certificate and its key to tls.crt and tls.key of a folder, and
-// returns the paths of both.
+// WritePair writes a certificate and its key to tls.crt and tls.key in a folder, and returns both
+// paths.
 func WritePair(t testing.TB, dir string, pair tls.Certificate) (certFile, keyFile string) {
 	t.Helper()
 	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)

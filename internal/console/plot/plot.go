@@ -10,34 +10,33 @@ import (
 // Plot is a stack of panels over one x axis.
 type Plot struct {
 	Title  string  // one line; empty for none
-	X      string  // what the x axis counts, with its unit
+	X      string  // quantity of the x axis, with its unit
 	Panels []Panel // from top to bottom, at least one
 	Marks  []Mark  // vertical lines through all panels, at values of x
 }
 
-// Panel is one y axis and what is drawn over it.
+// Panel is one y axis with its lines, dots and limits.
 type Panel struct {
-	Y      string // what the y axis counts, with its unit
+	Y      string // quantity of the y axis, with its unit
 	Lines  []Line // at least one
 	Dots   Dots   // over the lines
 	Limits []Mark // horizontal lines, at values of y
 }
 
-// Line is drawn straight from point to point.
+// Line is a line, straight from point to point.
 type Line struct {
 	Name   string  // at its right end; empty for none, in the colour of the line before
 	Points []Point // by rising X; at least two
 	Thin   bool    // in a picture: dashed, as a bound of another line
 }
 
-// Dots are points that no line joins: what was measured.
+// Dots are points without a line between them: measured values.
 type Dots struct {
-	Name   string  // right of the last; empty for none
+	Name   string  // right of the last dot; empty for none
 	Points []Point // by rising X; none draws nothing
 }
 
-// Point is a place in the units of the axes. Both numbers are 0 or 1e-100 to 1e100 in
-// size.
+// Point is a point in the units of the axes. Both numbers are 0 or 1e-100 to 1e100 in size.
 type Point struct{ X, Y float64 }
 
 // Mark is a line across a panel with its label.
@@ -46,7 +45,7 @@ type Mark struct {
 	Label string
 }
 
-// check returns an error that names what cannot be drawn.
+// check returns an error for the first part that cannot be drawn.
 func (p Plot) check() error {
 	if len(p.Panels) == 0 {
 		return errors.New("plot: there is no panel, want at least one")
@@ -95,15 +94,15 @@ func (p Panel) check() error {
 	return nil
 }
 
-// drawable reports whether v is 0 or 1e-100 to 1e100 in size: then so are differences
-// and quotients, near enough.
+// drawable reports whether v is 0 or 1e-100 to 1e100 in size, so that differences and quotients
+// stay finite.
 func drawable(v float64) bool {
 	const least, most = 1e-100, 1e100
 	size := math.Abs(v)
 	return size == 0 || size >= least && size <= most
 }
 
-// x is the scale of all panels; most is the number of ticks that there is room for.
+// x returns the x scale of all panels; most is the number of ticks that fit.
 func (p Plot) x(most int) scale {
 	var values []float64
 	for _, panel := range p.Panels {
@@ -120,7 +119,7 @@ func (p Plot) x(most int) scale {
 	return tight(slices.Min(values), slices.Max(values), most)
 }
 
-// y is the scale of one panel.
+// y returns the y scale of one panel.
 func (p Panel) y(most int) scale {
 	var values []float64
 	for _, line := range p.Lines {
@@ -137,7 +136,7 @@ func (p Panel) y(most int) scale {
 	return wide(slices.Min(values), slices.Max(values), most)
 }
 
-// title is what stands above a panel.
+// title returns the line above a panel.
 func (p Panel) title(y scale) string {
 	if y.log {
 		return p.Y + " (logarithmic)"
@@ -145,15 +144,14 @@ func (p Panel) title(y scale) string {
 	return p.Y
 }
 
-// label is a text at the right of a panel, beside the height in [0, 1] that it
-// belongs to.
+// label is a text at the right of a panel, for a height in [0, 1].
 type label struct {
 	text  string
 	at    float64
 	limit bool
 }
 
-// labels are the names of the lines at their right ends, of the dots and of the limits, from
+// labels returns the names of the lines at their right ends, of the dots and of the limits, from
 // the top down.
 func (p Panel) labels(y scale) []label {
 	var all []label
@@ -180,7 +178,7 @@ func (p Panel) labels(y scale) []label {
 	return all
 }
 
-// spread moves places, which fall, apart until neighbours are at least gap from each
+// spread returns the falling places moved apart, so that neighbours are at least gap from each
 // other and all are between 0 and top, as far as there is room.
 func spread(places []float64, gap, top float64) []float64 {
 	out := slices.Clone(places)

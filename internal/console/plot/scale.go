@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// scale turns values into shares of an axis.
+// scale converts values to shares of an axis.
 type scale struct {
 	low, high float64 // low < high
 	log       bool    // then low > 0
@@ -18,10 +18,10 @@ type tick struct {
 	text string
 }
 
-// ManyFold is the ratio of the values above which an axis of y is logarithmic.
+// ManyFold is the ratio of the largest to the least value above which a y axis is logarithmic.
 const ManyFold = 20
 
-// share is the place of v on the axis, 0 at its low end and 1 at its high end.
+// share returns the place of v on the axis, 0 at its low end and 1 at its high end.
 func (s scale) share(v float64) float64 {
 	if s.log {
 		return math.Log(v/s.low) / math.Log(s.high/s.low)
@@ -29,7 +29,7 @@ func (s scale) share(v float64) float64 {
 	return (v - s.low) / (s.high - s.low)
 }
 
-// value is the inverse of share.
+// value returns the value at a share: the inverse of share.
 func (s scale) value(share float64) float64 {
 	if s.log {
 		return s.low * math.Pow(s.high/s.low, share)
@@ -37,7 +37,7 @@ func (s scale) value(share float64) float64 {
 	return s.low + share*(s.high-s.low)
 }
 
-// tight is a linear scale that ends with the values, and begins at 0 or with them.
+// tight returns a linear scale that ends with the values, and begins at 0 or with them.
 func tight(low, high float64, most int) scale {
 	low, high = fromZero(low, high)
 	s := scale{low: low, high: high}
@@ -49,8 +49,8 @@ func tight(low, high float64, most int) scale {
 	return s
 }
 
-// wide is a scale that ends on ticks around the values; most is at least 5, so that a
-// logarithmic one has two.
+// wide returns a scale that ends on ticks around the values; most is at least 5, so that a
+// logarithmic scale has two ticks.
 func wide(low, high float64, most int) scale {
 	if low > 0 && high/low > ManyFold {
 		return logarithmic(low, high, most)
@@ -65,13 +65,13 @@ func wide(low, high float64, most int) scale {
 	return s
 }
 
-// fromZero lets the axis of positive values begin at 0, unless all lie in its upper
-// half; and makes room where there is only one value.
+// fromZero returns the range of an axis: from 0 for positive values, unless all lie in the upper
+// half, and wider than the values where there is only one.
 func fromZero(low, high float64) (from, to float64) {
 	if low >= 0 && low < high/2 {
 		low = 0
 	}
-	const thin = 1e-6 // relative: less cannot be told apart in the labels
+	const thin = 1e-6 // relative: the labels show no smaller difference
 	if size := max(math.Abs(low), math.Abs(high)); high-low <= thin*size {
 		if size == 0 {
 			return 0, 1
@@ -81,7 +81,7 @@ func fromZero(low, high float64) (from, to float64) {
 	return low, high
 }
 
-// niceStep is the least of 1, 2 and 5 times a power of ten that is at least v.
+// niceStep returns the least of 1, 2 and 5 times a power of ten that is at least v.
 func niceStep(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range [...]float64{1, 2, 5} {
@@ -92,8 +92,8 @@ func niceStep(v float64) float64 {
 	return 10 * power
 }
 
-// logarithmic has ticks at 1, 2 and 5 times the powers of ten, at the powers of ten, or
-// at every so many of them, as many as there is room for.
+// logarithmic returns a logarithmic scale with ticks at 1, 2 and 5 times the powers of ten, at the
+// powers of ten, or at every nth of them, as many as fit.
 func logarithmic(low, high float64, most int) scale {
 	first, last := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
 	s := scale{log: true, low: math.Pow10(first), high: math.Pow10(last)}
@@ -127,7 +127,7 @@ func logarithmic(low, high float64, most int) scale {
 	return s
 }
 
-// decimals writes v to the place of the first digit of step.
+// decimals returns v rounded to the place of the first digit of step.
 func decimals(v, step float64) string {
 	place := exponent(step)
 	if math.Abs(v) < step/2 {
@@ -140,7 +140,7 @@ func decimals(v, step float64) string {
 	return strconv.FormatFloat(v, 'f', max(0, -place), 64)
 }
 
-// exponent is the power of ten of the first digit of v, which is not 0.
+// exponent returns the power of ten of the first digit of v, which is not 0.
 func exponent(v float64) int {
 	const rounding = 1e-9
 	return int(math.Floor(math.Log10(math.Abs(v)) + rounding))

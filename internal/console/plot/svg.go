@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Sizes of the picture, in its own units. Texts are 12 high; a label of the longest
-// sensible length has room at the right.
+// Sizes of the picture, in its own units. Texts are 12 high; the right margin has room for long
+// labels.
 const (
 	pictureWidth = 760
 	leftEdge     = 64
@@ -23,8 +23,8 @@ const (
 	textHeight   = 15
 )
 
-// style is the look of the picture, on a ground of its own, dark where the reader
-// asks for dark.
+// style is the style sheet of the picture, with its own background, dark where the reader prefers
+// dark.
 const style = `
 svg { color-scheme: light dark; --ground: #ffffff; --ink: #1f2328; --soft: #59636e; --grid: #e3e7eb; --edge: #8c959f;
   --limit: #c21f2b; --line0: #0860c9; --line1: #1a7f37; --line2: #8250df; --line3: #b45309; --line4: #0e7490 }
@@ -40,12 +40,12 @@ path.line0 { stroke: var(--line0) } path.line1 { stroke: var(--line1) } path.lin
 text.line0, circle.line0 { fill: var(--line0) } text.line1, circle.line1 { fill: var(--line1) } text.line2, circle.line2 { fill: var(--line2) } text.line3, circle.line3 { fill: var(--line3) } text.line4, circle.line4 { fill: var(--line4) }
 `
 
-// colours is the number of different lines that style knows.
+// colours is the number of line colours in style.
 const colours = 5
 
-// WriteSVG writes the plot as a picture that needs no other file. Lines of one name
-// have one colour in all panels; from the sixth name on, colours repeat. Errors name what cannot be drawn, or
-// come from w.
+// WriteSVG writes the plot as a picture that needs no other file. Lines of one name have one colour
+// in all panels; from the sixth name on, colours repeat. Errors name the part that cannot be drawn,
+// or come from w.
 func (p Plot) WriteSVG(w io.Writer) error {
 	if err := p.check(); err != nil {
 		return err
@@ -69,11 +69,11 @@ func (p Plot) WriteSVG(w io.Writer) error {
 	return nil
 }
 
-// svg is a plot on its way to a picture.
+// svg is a picture of a plot while it is written.
 type svg struct {
 	plot  Plot
 	x     scale
-	names []string // of the lines, each once
+	names []string // of lines and dots, each once
 	b     strings.Builder
 }
 
@@ -99,12 +99,12 @@ func (s *svg) document() string {
 	return s.b.String()
 }
 
-// colour is the class of the lines of one name.
+// colour returns the class of the lines of one name.
 func (s *svg) colour(name string) string {
 	return fmt.Sprintf("line%d", max(0, slices.Index(s.names, name))%colours)
 }
 
-// across is the place of a value of x.
+// across returns the horizontal place of a value of x.
 func (s *svg) across(v float64) float64 { return leftEdge + s.x.share(v)*(rightEdge-leftEdge) }
 
 // panel draws one panel whose upper edge is at top.
@@ -147,8 +147,7 @@ func (s *svg) panel(p Panel, top int) {
 	s.labels(p.labels(y), bottom)
 }
 
-// labels stand at the right of a panel, with a thread to the place that they belong to
-// where others have pushed them away from it.
+// labels draws the labels at the right of a panel, each with a thin line to its height.
 func (s *svg) labels(labels []label, bottom int) {
 	places := make([]float64, len(labels))
 	for i, l := range labels {
@@ -165,7 +164,7 @@ func (s *svg) labels(labels []label, bottom int) {
 	}
 }
 
-// marks are the vertical lines and their labels, one below the other.
+// marks draws the vertical lines and their labels, one label below the other.
 func (s *svg) marks(bottom int) {
 	for i, m := range s.plot.Marks {
 		at, line := s.across(m.At), float64(44+i*markHeight)

@@ -10,16 +10,16 @@ import (
 const (
 	// leastWidth is the narrowest plot; labels of 12 cells leave 20 for the lines.
 	leastWidth = 40
-	// rows are the lines of text of a panel without its title and its axis: the whole
-	// plot of two panels fits a window of 30 lines.
+	// rows is the number of lines of text in a panel without title and axis: a plot of two panels
+	// fits a window of 30 lines.
 	rows = 10
-	// longestLabel is what a label at the right may take of the width.
+	// longestLabel is the largest width of a label at the right, in cells.
 	longestLabel = 16
 )
 
-// Lines returns the plot as lines of text of at most width cells, or 40 if that is
-// more. Where a panel has limits, paint colours what is above the lowest of them as
-// bad and the rest as good. The error names what cannot be drawn.
+// Lines returns the plot as lines of text of at most width cells, or 40 if that is more. Where a
+// panel has limits, paint colours rows above the lowest limit as bad, its own row as a warning and
+// rows below as good. The error names the part that cannot be drawn.
 func (p Plot) Lines(width int, paint console.Paint) ([]string, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (p Plot) Lines(width int, paint console.Paint) ([]string, error) {
 	return lines, nil
 }
 
-// text is a plot on its way to lines of text.
+// text is a plot while it becomes lines of text.
 type text struct {
 	plot  Plot
 	paint console.Paint
@@ -45,7 +45,7 @@ type text struct {
 	right int     // cells of the labels, with their gap
 }
 
-// layout shares width between labels and lines.
+// layout divides width between labels and lines.
 func (t *text) layout(width int) {
 	for _, panel := range t.plot.Panels {
 		y := panel.y(rows / 2)
@@ -64,7 +64,7 @@ func (t *text) layout(width int) {
 
 func (t *text) indent(s string) string { return strings.Repeat(" ", t.left+1) + s }
 
-// heading is the title and the labels of the marks.
+// heading returns the title and the labels of the marks.
 func (t *text) heading(width int) []string {
 	var lines []string
 	if t.plot.Title != "" {
@@ -83,20 +83,20 @@ func (t *text) heading(width int) []string {
 	return lines
 }
 
-// column is the cell of a value of x.
+// column returns the cell of a value of x.
 func (t *text) column(x float64) int {
 	return min(int(t.x.share(x)*float64(t.cells)), t.cells-1)
 }
 
-// dot is the row of dots of a share of a y axis, from the top.
+// dot returns the row of dots of a share of a y axis, from the top.
 func dot(share float64) int {
 	return min(max(int(math.Round((1-share)*(4*rows-1))), 0), 4*rows-1)
 }
 
-// row is the line of text of a share of a y axis, from the top.
+// row returns the line of text of a share of a y axis, from the top.
 func row(share float64) int { return dot(share) / 4 }
 
-// panel is the title, the rows and the axis of one panel.
+// panel returns the title, the rows and the axis of one panel.
 func (t *text) panel(i int) []string {
 	panel, y := t.plot.Panels[i], t.y[i]
 	c := newCanvas(t.cells)
@@ -138,7 +138,7 @@ func (t *text) panel(i int) []string {
 	return append(lines, strings.Repeat(" ", t.left)+"└"+t.axis())
 }
 
-// colour is row r of a canvas, good up to the lowest limit and bad above.
+// colour returns row r of a canvas: good below the lowest limit, a warning at it and bad above.
 func (t *text) colour(c canvas, r int, panel Panel, y scale) string {
 	content := c.line(r)
 	if len(panel.Limits) == 0 {
@@ -159,7 +159,7 @@ func (t *text) colour(c canvas, r int, panel Panel, y scale) string {
 	return t.paint.Good(content)
 }
 
-// axis is the line below a panel.
+// axis returns the line below a panel.
 func (t *text) axis() string {
 	line := []rune(strings.Repeat("─", t.cells))
 	for _, k := range t.x.ticks {
@@ -168,7 +168,7 @@ func (t *text) axis() string {
 	return string(line)
 }
 
-// ticks are the numbers below the last panel, as many as there is room for.
+// ticks returns the numbers below the last panel, as many as fit.
 func (t *text) ticks() string {
 	line := ""
 	for _, k := range t.x.ticks {
@@ -181,8 +181,8 @@ func (t *text) ticks() string {
 	return line
 }
 
-// canvas is the inside of a panel: 2 x 4 dots in each cell, which is how braille
-// characters are made, and what is drawn behind them and over them.
+// canvas is the inside of a panel: 2 x 4 dots in each cell, as in a braille character, with
+// characters behind and over them.
 type canvas struct {
 	cells  int
 	dots   [rows][]byte // bits as in the braille block of Unicode
@@ -203,7 +203,7 @@ func newCanvas(cells int) canvas {
 // braille has the bit of each dot: U+2800 plus the bits is the character.
 var braille = [4][2]byte{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}
 
-// draw follows a line from column to column of dots and closes the gaps between them.
+// draw sets the dots of a line, column by column, and closes the gaps between them.
 func (c canvas) draw(line Line, x, y scale) {
 	points, before := line.Points, -1
 	first, last := points[0].X, points[len(points)-1].X
@@ -218,7 +218,7 @@ func (c canvas) draw(line Line, x, y scale) {
 			next++
 		}
 		a, b := points[next-1], points[next]
-		// Straight in the picture, not in the values: between shares.
+		// Interpolate between shares, so that the line is straight in the picture.
 		part := min(max((at-a.X)/(b.X-a.X), 0), 1)
 		share := y.share(a.Y) + part*(y.share(b.Y)-y.share(a.Y))
 		here := dot(share)
@@ -254,7 +254,7 @@ func (c canvas) down(column int) {
 	}
 }
 
-// line is row r as text.
+// line returns row r as text.
 func (c canvas) line(r int) string {
 	const blank = '\u2800'
 	line := make([]rune, c.cells)

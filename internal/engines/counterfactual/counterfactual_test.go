@@ -22,8 +22,8 @@ func key(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: 
 
 func fresh(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 
-// fleet is a model of the queueing engine that has been as it is for an hour: a replica of variant a costs
-// 10, one of b, which is as fast, 12.
+// fleet is a model of the queueing engine without changes for an hour. A replica of variant a costs
+// 10, one of the equally fast b 12.
 type fleet struct {
 	setup cycle.Setup
 	from  cycle.Case
@@ -31,7 +31,7 @@ type fleet struct {
 
 func newFleet(rate float64, replicas scaling.Replicas) fleet {
 	s := scaling.Snapshot{Model: of, At: at, Window: time.Minute, Load: scaling.Load{
-		ArrivalRate: fresh(rate), InputTokens: fresh(256), OutputTokens: fresh(128), // no latencies: the profile stays as it is stated
+		ArrivalRate: fresh(rate), InputTokens: fresh(256), OutputTokens: fresh(128), // no latencies: the profile stays as stated
 		GatewayQueue: scaling.Reading{State: scaling.NotApplicable},
 	}}
 	history := scaling.History{}
@@ -63,7 +63,7 @@ func newFleet(rate float64, replicas scaling.Replicas) fleet {
 	}
 }
 
-// variant changes one.
+// variant returns f with one variant changed.
 func (f fleet) variant(name string, change func(*scaling.Variant)) fleet {
 	f.from = withVariants(f.from, of, func(v *scaling.Variant) {
 		if v.Key == key(name) {
@@ -82,7 +82,7 @@ func (f fleet) ask(t *testing.T) Answers {
 	return a
 }
 
-// serves is what a replica of the fleet serves within its objectives, requests/s.
+// serves returns what a replica of the fleet serves within its objectives, in requests/s.
 func serves(t *testing.T) float64 {
 	t.Helper()
 	f := newFleet(1, 1)
@@ -119,7 +119,8 @@ func TestARuleThatHoldsTheNumberIsNamed(t *testing.T) {
 		without scaling.Replicas
 	}{
 		{"minReplicas", idle.variant("a", func(v *scaling.Variant) { v.Bounds.Min = 3 }), []scaling.Reason{scaling.ReasonBelowMin}, 1},
-		{"scaleDownStabilization", fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.ScaleDownStabilization = time.Hour })}, []scaling.Reason{scaling.ReasonStabilizing}, 1},
+		{"scaleDownStabilization", fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.ScaleDownStabilization = time.Hour })},
+			[]scaling.Reason{scaling.ReasonStabilizing}, 1},
 		{"maxScaleDownStep", fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.MaxScaleDownStep = 1 })}, []scaling.Reason{scaling.ReasonStepLimited}, 1},
 		{
 			"minReplicas and scaleDownStabilization",
@@ -128,7 +129,8 @@ func TestARuleThatHoldsTheNumberIsNamed(t *testing.T) {
 			1,
 		},
 		{"approval", idle.variant("a", func(v *scaling.Variant) { v.Approval.Required = true }), []scaling.Reason{scaling.ReasonAwaitingApproval}, 1},
-		{"a freeze window", idle.variant("a", func(v *scaling.Variant) { v.Freeze = scaling.Freeze{Allow: scaling.AllowGrowth, Window: "w"} }), []scaling.Reason{scaling.ReasonGrowthOnly}, 1},
+		{"a freeze window", idle.variant("a", func(v *scaling.Variant) { v.Freeze = scaling.Freeze{Allow: scaling.AllowGrowth, Window: "w"} }),
+			[]scaling.Reason{scaling.ReasonGrowthOnly}, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := tc.fleet.ask(t)
@@ -184,7 +186,7 @@ func TestItGrowsWhereTheLoadExceedsWhatTheReplicasServe(t *testing.T) {
 	if g := a.Grows; g.Kind != TurnFound || math.Abs(g.Rate-3*one) > 3*one*2*Precision {
 		t.Errorf("grows at %g requests/s, want %g: %+v", g.Rate, 3*one, g)
 	}
-	// Without growth before, two replicas are left where they are filled to 95 %.
+	// Without earlier growth, a reduction leaves two replicas filled to at most 95 %.
 	if s := a.Shrinks; s.Kind != TurnFound || math.Abs(s.Rate-0.95*2*one) > 2*one*2*Precision {
 		t.Errorf("shrinks at %g requests/s, want %g: %+v", s.Rate, 0.95*2*one, s)
 	}
@@ -204,8 +206,8 @@ func TestAMaximumIsLifted(t *testing.T) {
 	}
 }
 
-// TestAnOrderIsLateAfterTwoStartUps orders replicas now, of which the pods start at once and take no node's
-// fault: they are late after twice the usual start-up of a minute.
+// TestAnOrderIsLateAfterTwoStartUps: a replica was ordered 30 s ago and a node has taken its pod.
+// It is late after twice the usual start-up of a minute.
 func TestAnOrderIsLateAfterTwoStartUps(t *testing.T) {
 	f := newFleet(2.5*serves(t), 3).variant("a", func(v *scaling.Variant) { v.Replicas.Ready, v.Replicas.Pending = 2, 1 })
 	f.from = withSnapshot(f.from, of, func(s scaling.Snapshot) scaling.Snapshot {
@@ -235,7 +237,7 @@ func TestWhatNoLongerFitsTheCacheWaits(t *testing.T) {
 	f := newFleet(1, 1)
 	s := Loaded(f.setup, f.from, of, 20).Snapshots[0]
 	r := s.Replicas[0]
-	// 80 requests, of which the cache holds 40.
+	// The cache holds 40 of 80 requests.
 	if r.KVCacheUsageNow.Value != 1 || r.Running.Value != 40 || r.QueueLengthNow.Value != 40 || s.Load.ArrivalRate.Value != 20 {
 		t.Errorf("20 times: usage %s, running %s, queue %s, arrivals %s", r.KVCacheUsageNow, r.Running, r.QueueLengthNow, s.Load.ArrivalRate)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// advisory returns c in which decisions on some models are advice.
+// advisory returns c with the decisions on some models as advice.
 func advisory(c Case, models func(scaling.ModelKey) bool) Case {
 	c.Snapshots = slices.Clone(c.Snapshots)
 	for i, s := range c.Snapshots {
@@ -28,9 +28,9 @@ func advisory(c Case, models func(scaling.ModelKey) bool) Case {
 	return c
 }
 
-// TestAdviceStartsFromWhatRuns holds for every engine: what an advisory variant remembers as its last
-// decision is what its target has, whatever was advised, so that the first decision that is carried
-// out removes and adds nothing by itself.
+// TestAdviceStartsFromWhatRuns for every engine: an advisory variant remembers the replicas of its
+// target as its last decision, whatever was advised. So the first decision that is carried out
+// neither adds nor removes a replica by itself.
 func TestAdviceStartsFromWhatRuns(t *testing.T) {
 	for seed := range uint64(race.Cases(300)) {
 		r := rand.New(rand.NewPCG(seed, 71))
@@ -49,8 +49,8 @@ func TestAdviceStartsFromWhatRuns(t *testing.T) {
 	}
 }
 
-// TestAdviceTakesNothingFromDecisionsThatAreCarriedOut changes what an advisory model asks for: the other
-// models, which share its stock and its quotas, are decided on as before.
+// TestAdviceTakesNothingFromDecisionsThatAreCarriedOut changes the load of an advisory model. The
+// decisions on the other models stay, although they share its stock and quotas.
 func TestAdviceTakesNothingFromDecisionsThatAreCarriedOut(t *testing.T) {
 	compared := 0
 	for seed := range uint64(race.Cases(400)) {
@@ -92,8 +92,8 @@ func TestAdviceTakesNothingFromDecisionsThatAreCarriedOut(t *testing.T) {
 	}
 }
 
-// TestAdviceFollowsWhatAnotherScalerRuns lets another scaler hold a model at too many and at too few
-// replicas: the advice is what the load needs, from either side, and it is not forgotten.
+// TestAdviceFollowsWhatAnotherScalerRuns: another scaler holds a model at too many or too few
+// replicas. The advice goes from there to what the load needs, and stays.
 func TestAdviceFollowsWhatAnotherScalerRuns(t *testing.T) {
 	const demand, need = 2.0, 3 // 2.0 / 0.7 replicas
 	for name, runs := range map[string]scaling.Replicas{"too many run": 7, "too few run": 1, "what is needed runs": need} {

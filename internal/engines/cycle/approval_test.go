@@ -15,14 +15,14 @@ import (
 // plantKey is the variant of a plant.
 var plantKey = scaling.VariantKey{Namespace: "ns", Name: "v"}
 
-// approving is a user who approves some of the reductions of a plant, and at times another
-// number, or a reduction that is not the one that waits.
+// approving is a user who approves some of the reductions of a plant, sometimes to another number,
+// and sometimes a reduction that does not wait.
 type approving struct {
 	*plant
 	r     *rand.Rand
 	grant scaling.Grant
-	shown map[scaling.CycleID]time.Duration // when each reduction that waited was first seen
-	ran   scaling.Replicas                  // the most replicas that were Ready at one time, of those that are there
+	shown map[scaling.CycleID]time.Duration // by reduction that waited, when it was first seen
+	ran   scaling.Replicas                  // the most replicas Ready at one time, at most those of the target
 }
 
 func (a *approving) ask(t time.Duration, v scaling.Variant) scaling.Variant {
@@ -45,8 +45,8 @@ func (a *approving) ask(t time.Duration, v scaling.Variant) scaling.Variant {
 	return v
 }
 
-// TestNothingIsGivenUpWithoutItsApproval compares what is published with what an approval of a
-// reduction that was shown allows, over random loads; it reads neither steps nor conditions.
+// TestNothingIsGivenUpWithoutItsApproval compares the published decision with the approved
+// reductions, over random loads. It reads neither steps nor conditions.
 func TestNothingIsGivenUpWithoutItsApproval(t *testing.T) {
 	reductions, refused := 0, 0
 	for seed := range uint64(race.Cases(60)) {
@@ -87,8 +87,8 @@ func TestNothingIsGivenUpWithoutItsApproval(t *testing.T) {
 	}
 }
 
-// TestGrowthWaitsForNoApproval: a plant whose reductions are never approved never has fewer
-// replicas than the one that needs no approval.
+// TestGrowthWaitsForNoApproval: a plant whose reductions are never approved grows to at least as
+// many replicas, but for one, as a plant that needs no approval.
 func TestGrowthWaitsForNoApproval(t *testing.T) {
 	for seed := range uint64(race.Cases(20)) {
 		free, asks := restless(seed), restless(seed)
@@ -102,13 +102,13 @@ func TestGrowthWaitsForNoApproval(t *testing.T) {
 			t.Errorf("seed %d: something was given up: %v", seed, grown)
 		}
 		most := slices.Max(free.run(2 * time.Hour))
-		if got := slices.Max(grown); got < most-1 { // of the two, one may order a replica more at a peak
+		if got := slices.Max(grown); got < most-1 { // at a peak, one of the two may order a replica more
 			t.Errorf("seed %d: at most %d replicas, without approval %d", seed, got, most)
 		}
 	}
 }
 
-// falling is a plant of five replicas of which one would do.
+// falling returns a plant of five replicas, of which one would do.
 func falling(policy constrain.Pacing) plant {
 	return plant{
 		demand: func(time.Duration) float64 { return 0.1 }, startUp: 30 * time.Second, window: time.Minute, scrape: 15 * time.Second,
@@ -132,7 +132,7 @@ func TestOneApprovalHoldsForTheWholeReductionThatIsMadeInSteps(t *testing.T) {
 				return v
 			}
 			targets := p.run(time.Hour)
-			if got := targets[80]; got != 5 { // after 20 minutes of 15 s
+			if got := targets[80]; got != 5 { // 20 minutes, in cycles of 15 s
 				t.Errorf("%d replicas before the approval, want 5", got)
 			}
 			if got, want := targets[len(targets)-1], grants[0].To; got != want || want > 2 {
@@ -153,7 +153,7 @@ func TestAReductionIsMadeWithoutApprovalAfterItsTime(t *testing.T) {
 	}
 	targets := p.run(time.Hour)
 	first := time.Duration(slices.IndexFunc(targets, func(n scaling.Replicas) bool { return n < 5 })) * p.tick
-	// The wait begins when the reduction has been wanted for scaleDownStabilization, 2 minutes.
+	// The wait begins after scaleDownStabilization, 2 minutes.
 	if first < 32*time.Minute || first > 34*time.Minute {
 		t.Errorf("first reduction after %s, want 2 minutes of stabilization and 30 of waiting: %v", first, targets)
 	}
@@ -162,7 +162,7 @@ func TestAReductionIsMadeWithoutApprovalAfterItsTime(t *testing.T) {
 	}
 }
 
-// TestADecisionThatChangesVoidsItsApproval: the load comes back before the approval arrives, and
+// TestADecisionThatChangesVoidsItsApproval: the load returns before the approval arrives, and then
 // goes again.
 func TestADecisionThatChangesVoidsItsApproval(t *testing.T) {
 	p := falling(constrain.Pacing{})
@@ -246,7 +246,8 @@ func TestFrozenVariantsKeepTheirReplicas(t *testing.T) {
 	}
 }
 
-// TestAFreezeHoldsWhateverTheLoad runs a closed loop with a window of each kind in its midst.
+// TestAFreezeHoldsWhateverTheLoad runs a closed loop with a freeze window of each kind in the
+// middle.
 func TestAFreezeHoldsWhateverTheLoad(t *testing.T) {
 	for _, allow := range []scaling.Allow{scaling.AllowNone, scaling.AllowGrowth} {
 		changed := 0

@@ -12,11 +12,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// BenchmarkThousandVariants decides on fleets of 1,000 variants with each engine, and
-// reports the CPU time of a cycle in ms. A third of the models grow, a third shrink,
-// and all have all histograms and a history; objectives are of percentiles, batches
-// large, and no KV cache bounds them. Each cycle is another one of a minute later, so
-// that nothing is asked again.
+// BenchmarkThousandVariants decides on fleets of 1,000 variants with each engine, and reports the
+// CPU time of a cycle in ms. A third of the models grow and a third shrink. All have every
+// histogram and a history, percentile objectives, large batches and ample KV caches. Cycles are a
+// minute apart, so that no result is reused.
 func BenchmarkThousandVariants(b *testing.B) {
 	engines := []struct {
 		name   string
@@ -61,10 +60,10 @@ type thousand struct {
 	each      int // variants of a model
 	batch     int // requests
 	objective scaling.Objective
-	limited   bool // there are no accelerators but those that the fleet began with
+	limited   bool // the only accelerators are those of the fleet at its start
 }
 
-// live returns the last cycles of half an hour.
+// live returns the last cycles of half an hour, and their setup.
 func (f thousand) live(settings model.Settings) ([]Case, Setup) {
 	const variants, tick, cycles, kept = 1000, time.Minute, 30, 4
 	if f.objective.Set() {
@@ -115,7 +114,7 @@ func modelOf(i int) scaling.ModelKey {
 	return scaling.ModelKey{Namespace: fmt.Sprintf("ns%d", i), ID: "m"}
 }
 
-// site is the i-th model, whose load grows, stays or falls.
+// site returns the i-th model, whose load grows, stays or falls.
 func (f thousand) site(i int, settings model.Settings, tick, length time.Duration) *site {
 	r := rand.New(rand.NewPCG(uint64(i), 1))
 	s := &site{settings: settings, tick: tick, window: tick, startUp: 2 * time.Minute, noise: r, spread: 0.05}
@@ -129,7 +128,7 @@ func (f thousand) site(i int, settings model.Settings, tick, length time.Duratio
 	return s
 }
 
-// measured is a Snapshot of another model with everything that can be measured.
+// measured returns snap as one of another model, with every reading present.
 func measured(snap scaling.Snapshot, key scaling.ModelKey, r *rand.Rand) scaling.Snapshot {
 	const tokens = 1e6 // of a KV cache
 	snap.Model = key
@@ -151,7 +150,7 @@ func measured(snap scaling.Snapshot, key scaling.ModelKey, r *rand.Rand) scaling
 	return snap
 }
 
-// spreadAround is a histogram with 22 buckets, half of it below a latency in ms.
+// spreadAround returns a histogram with 22 buckets, half of it below a latency in ms.
 func spreadAround(ms, rate float64) scaling.Histogram {
 	h := scaling.Histogram{State: scaling.Fresh, Total: rate}
 	for bound := 1.0; len(h.Buckets) < 22; bound *= 2 {
@@ -160,7 +159,7 @@ func spreadAround(ms, rate float64) scaling.Histogram {
 	return h
 }
 
-// cpu is the processor time that this process has used.
+// cpu returns the processor time that this process has used.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

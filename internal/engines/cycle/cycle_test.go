@@ -19,15 +19,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// world is all ends of a cycle. It notes in which order they are used.
+// world implements all dependencies of a cycle and notes the order of its calls.
 type world struct {
 	calls   []string
 	fault   string
-	lost    error // of the cluster
-	deaf    error // of the actuator
+	lost    error // of reading the cluster
+	deaf    error // of the actuator's calls
 	history scaling.History
 	last    scaling.Record
-	present scaling.ReplicaCounts // of the only variant; zero is two that are Ready
+	present scaling.ReplicaCounts // of the only variant; zero: two Ready replicas
 	full    bool                  // its replicas report that they are full
 }
 
@@ -194,7 +194,7 @@ func TestACycleDecidesUnderThePolicyOfEachModel(t *testing.T) {
 	}
 }
 
-// stock is an inventory that counts how often it is asked for.
+// stock is an inventory that counts the requests for it.
 type stock struct {
 	free  scaling.Accelerators
 	asked int

@@ -18,9 +18,8 @@ import (
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// randomCase draws a fleet with everything that can go wrong in it: unreadable
-// targets, pods that do not start or do not report, old readings, orders that
-// did not arrive, bounds that contradict what runs.
+// randomCase draws a fleet with faults of all kinds: unreadable targets, pods that do not start or
+// do not report, old readings, orders that did not arrive, bounds that contradict the replicas.
 func randomCase(r *rand.Rand) Case {
 	c := Case{Now: now, History: scaling.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
 	for m := range 1 + r.IntN(4) {
@@ -71,8 +70,7 @@ func randomCase(r *rand.Rand) Case {
 	return c
 }
 
-// randomWants draws what was wanted in the last minutes, around a decision; at
-// times nothing is known.
+// randomWants draws the wants of the last minutes, around a decision; sometimes there are none.
 func randomWants(r *rand.Rand, desired scaling.Replicas) scaling.Wants {
 	var w scaling.Wants
 	for at := now.Add(-5 * time.Minute); r.IntN(6) > 0 && at.Before(now); at = at.Add(time.Duration(r.IntN(90)) * time.Second) {
@@ -113,8 +111,7 @@ func shuffled(c Case, r *rand.Rand) Case {
 	return out
 }
 
-// forRandomCases runs check on many cases, each from its own seed, so that a
-// failure names the one to look at.
+// forRandomCases runs check on many cases, each from its own seed. A failure names the seed.
 func forRandomCases(t *testing.T, check func(t *testing.T, c Case, r *rand.Rand)) {
 	t.Helper()
 	forSeeds(t, 3000, check)

@@ -12,8 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// siteObjective is met by a replica at about three quarters of what it completes
-// at most.
+// siteObjective is what a replica meets up to about three quarters of its highest rate.
 var siteObjective = scaling.Objective{Class: "premium", Priority: 1, TTFT: 1000, ITL: 40}
 
 // covering are the engines that know the demand of a model.
@@ -30,7 +29,7 @@ func settingsOf(e model.Engine, m model.Method) model.Settings {
 	return s
 }
 
-// forEngines runs a test for each covering engine.
+// forEngines runs a test with each covering engine.
 func forEngines(t *testing.T, test func(t *testing.T, s model.Settings)) {
 	t.Helper()
 	for name, settings := range covering {
@@ -42,7 +41,7 @@ func steady(rate float64) func(time.Duration) float64 {
 	return func(time.Duration) float64 { return rate }
 }
 
-// perReplica is what a replica serves within the objectives.
+// perReplica returns what a replica serves within the objectives, in requests/s.
 func perReplica(t *testing.T, v scaling.Variant) float64 {
 	t.Helper()
 	s := site{variants: []scaling.Variant{v}, rate: steady(1), tick: time.Minute, created: [][]time.Duration{{-time.Hour}}, ready: []float64{most(v.Profile)}}
@@ -53,7 +52,7 @@ func perReplica(t *testing.T, v scaling.Variant) float64 {
 	return a.Variants[0].PerReplica
 }
 
-// needs returns by trial the least replicas of a variant that the engine keeps at a rate.
+// needs finds by trial the fewest replicas of a variant that the engine keeps at a rate.
 func needs(t *testing.T, settings model.Settings, v scaling.Variant, rate float64) scaling.Replicas {
 	t.Helper()
 	for n := scaling.Replicas(1); n < 1000; n++ {
@@ -67,8 +66,8 @@ func needs(t *testing.T, settings model.Settings, v scaling.Variant, rate float6
 	return 0
 }
 
-// TestEnginesOrderNoMoreThanConstantDemandNeeds is rule 4 for engines that grow
-// by as many replicas as they think needed, while queues build up.
+// TestEnginesOrderNoMoreThanConstantDemandNeeds is rule 4 for engines that may order many replicas
+// at once, while queues build up.
 func TestEnginesOrderNoMoreThanConstantDemandNeeds(t *testing.T) {
 	forEngines(t, func(t *testing.T, settings model.Settings) {
 		for _, rate := range []float64{2, 23, 117} {
@@ -91,7 +90,7 @@ func TestEnginesOrderNoMoreThanConstantDemandNeeds(t *testing.T) {
 	})
 }
 
-// TestModelEngineOrdersWhatTheObjectivesTake has the arithmetic beside it.
+// TestModelEngineOrdersWhatTheObjectivesTake compares the orders with rate / perReplica.
 func TestModelEngineOrdersWhatTheObjectivesTake(t *testing.T) {
 	v := siteVariant("v", 10, 1, 1)
 	per := perReplica(t, v)
@@ -133,9 +132,9 @@ func TestTenfoldStepIsServedWithinAStartUp(t *testing.T) {
 	}
 }
 
-// TestNoiseOfATenthMovesNoFleetForEver runs for twelve hours at constant load
-// with a tenth of noise on every reading of the rate, far more than that of arrivals. Twice
-// it may be taken for less load and for more.
+// TestNoiseOfATenthMovesNoFleetForEver runs for twelve hours at constant load. Every measured rate
+// has a noise of a tenth, far more than that of arrivals. It may look twice like less load, and
+// twice like more.
 func TestNoiseOfATenthMovesNoFleetForEver(t *testing.T) {
 	forEngines(t, func(t *testing.T, settings model.Settings) {
 		for seed := range uint64(2) {
@@ -146,7 +145,7 @@ func TestNoiseOfATenthMovesNoFleetForEver(t *testing.T) {
 				policy: documented,
 			}
 			sums := s.run(12 * time.Hour)
-			settled := s.targets[len(s.targets)/6:] // two hours: a replica at a time goes
+			settled := s.targets[len(s.targets)/6:] // after two hours, since reductions go replica by replica
 			moves := 0
 			for i := 1; i < len(settled); i++ {
 				if !slices.Equal(settled[i], settled[i-1]) {

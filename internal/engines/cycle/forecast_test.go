@@ -19,9 +19,9 @@ var lookingAhead = map[string]model.Settings{
 	"hybrid and tokens": settingsOf(model.Hybrid, model.Tokens),
 }
 
-// TestRampIsServedByWhatIsReady: twenty minutes of growth, of a replica or more in
-// the time that one takes to start. Once the growth has been seen for four windows
-// and a start-up is over, what is Ready serves what arrives at every moment.
+// TestRampIsServedByWhatIsReady: for twenty minutes the rate grows by a replica or more per
+// start-up. After four windows of growth and a start-up, the Ready replicas serve all arrivals at
+// every moment.
 func TestRampIsServedByWhatIsReady(t *testing.T) {
 	const from, begin, length = 10.0, 10 * time.Minute, 20 * time.Minute
 	v := siteVariant("v", 10, 1, 3)
@@ -40,8 +40,8 @@ func TestRampIsServedByWhatIsReady(t *testing.T) {
 						break
 					}
 				}
-				// At the end of the ramp, what was ordered is for growth that did not come,
-				// as long as growth was trusted: four windows, and one in which it ends.
+				// When the ramp ends, orders exceed the need by the growth that was expected: that
+				// of four windows, and of the one in which the ramp ends.
 				need := needs(t, settings, v, s.rate(time.Hour))
 				if most := need + scaling.Replicas(math.Ceil(growth*5/perReplica(t, v))); slices.Max(sums) > most {
 					t.Errorf("%s, tick %s, %g more a minute: ordered %d replicas, %d are needed in the end", name, tick, growth, slices.Max(sums), need)
@@ -51,9 +51,9 @@ func TestRampIsServedByWhatIsReady(t *testing.T) {
 	}
 }
 
-// TestPoissonDemandOrdersOneReplicaTooManyAtMost runs for twelve hours at a constant rate
-// of Poisson arrivals: the highest measured rate always needs at least all but one of the
-// ordered replicas.
+// TestPoissonDemandOrdersOneReplicaTooManyAtMost runs for twelve hours at a constant rate of
+// Poisson arrivals. The orders never exceed the need of the highest measured rate by more than one
+// replica.
 func TestPoissonDemandOrdersOneReplicaTooManyAtMost(t *testing.T) {
 	v := siteVariant("v", 10, 1, 1)
 	for name, settings := range lookingAhead {
@@ -70,7 +70,7 @@ func TestPoissonDemandOrdersOneReplicaTooManyAtMost(t *testing.T) {
 				rate: func(t time.Duration) float64 { return counts[int(t.Minutes())%len(counts)] / 60 }, policy: documented,
 			}
 			sums := s.run(12 * time.Hour)
-			// The first minutes clear what waited for the first replicas.
+			// Orders of the first minutes also clear what waited for the first replicas.
 			if need := needs(t, settings, v, slices.Max(counts)/60); slices.Max(sums) > need+1 {
 				t.Errorf("%s, %g requests/s: ordered %d replicas, the highest rate of %.3g needs %d", name, rate, slices.Max(sums), slices.Max(counts)/60, need)
 			}
@@ -78,7 +78,7 @@ func TestPoissonDemandOrdersOneReplicaTooManyAtMost(t *testing.T) {
 	}
 }
 
-// TestAForecastThatOrdersIsExplained also holds where the demand of now is met.
+// TestAForecastThatOrdersIsExplained also where the present demand is met.
 func TestAForecastThatOrdersIsExplained(t *testing.T) {
 	for name, settings := range lookingAhead {
 		s := site{

@@ -11,8 +11,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// fallbackInputs are a variant that the published optimizer gave no solution, those beside it, and
-// what was decided before.
+// fallbackInputs are a variant without a solution of the published optimizer, the other variants of
+// its model, and the decision before.
 type fallbackInputs struct {
 	VA            goldenVariant
 	OtherVariants []goldenVariant
@@ -22,8 +22,8 @@ type fallbackInputs struct {
 		Reason                          string
 	}
 	Retention              string
-	ScaleToZeroEnabled     bool   // no analysis is no proof of idleness: it changes nothing here
-	HasPrecomputedFallback bool   // the published version had decided one already
+	ScaleToZeroEnabled     bool   // without an analysis nothing proves idleness, so it changes nothing here
+	HasPrecomputedFallback bool   // the published version had already decided one
 	PathLabel              string // the part of the published code that decided
 }
 
@@ -43,15 +43,15 @@ type goldenVariant struct {
 	MaxReplicas              *scaling.Replicas
 }
 
-// held is what a case comes to.
+// held is the result of a case.
 type held struct {
 	Replicas scaling.Replicas
 	Change   scaling.Replicas // by how many replicas the decision last changed
 	Moved    bool             // whether it changed now
 }
 
-// deviations are the rules by which this project decides otherwise than the
-// published version did. Each changes what is expected where it applies.
+// deviations are the rules by which this project decides otherwise than the published version. Each
+// changes the expectation where it applies.
 var deviations = []struct {
 	name    string
 	applies func(fallbackCase) bool
@@ -109,7 +109,7 @@ func TestGoldenFallback(t *testing.T) {
 	}
 }
 
-// decide is the case as this project would see it: nothing reports.
+// decide returns the case as this project would see it: no replica reports.
 func (in fallbackInputs) decide() Case {
 	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
 	snap := scaling.Snapshot{Model: model, At: now, Window: time.Minute}

@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// groupOf returns a variant whose replica is a group of pods with 8 H100 each, a number of times as
-// fast as the published profile.
+// groupOf returns a variant whose replica is a group of pods with 8 H100 each, fast times as fast
+// as the published profile.
 func groupOf(name string, pods int, fast float64, replicas scaling.Replicas) scaling.Variant {
 	v := siteVariant(name, 10*float64(pods), fast, replicas)
 	v.Accelerator, v.GPUsPerReplica = "H100", scaling.Accelerators(8*pods)
@@ -17,17 +17,17 @@ func groupOf(name string, pods int, fast float64, replicas scaling.Replicas) sca
 	return v
 }
 
-// TestOfTwoSizesOfGroupsTheCheaperPerTokenGrows: of two LeaderWorkerSets of a model, with groups of
-// two and of four pods, the one whose tokens cost less within the objective takes the load.
+// TestOfTwoSizesOfGroupsTheCheaperPerTokenGrows: two LeaderWorkerSets of a model have groups of two
+// and of four pods. The one whose tokens cost less within the objective takes the load.
 func TestOfTwoSizesOfGroupsTheCheaperPerTokenGrows(t *testing.T) {
 	for name, tc := range map[string]struct {
 		two, four float64          // how fast
-		fours     scaling.Replicas // that run at the start, beside one group of two
+		fours     scaling.Replicas // at the start, beside one group of two
 		grows     string
 	}{
 		"four pods are more than twice as fast as two": {1, 2.4, 1, "four"},
 		"four pods are not twice as fast as two":       {1, 1.5, 0, "two"},
-		"two pods never meet the objective":            {0.4, 0.75, 1, "four"}, // ITL of 51 and 27 ms with one request, of 40
+		"two pods never meet the objective":            {0.4, 0.75, 1, "four"}, // ITL of 51 and 27 ms with one request; the objective is 40
 	} {
 		t.Run(name, func(t *testing.T) {
 			forEngines(t, func(t *testing.T, settings model.Settings) {
@@ -52,8 +52,8 @@ func TestOfTwoSizesOfGroupsTheCheaperPerTokenGrows(t *testing.T) {
 	}
 }
 
-// TestTheGroupThatHasRoomGrows: three nodes are free, of which a group of four pods, the cheaper per
-// token, needs four.
+// TestTheGroupThatHasRoomGrows: groups of four pods are cheaper per token, but only three nodes are
+// free.
 func TestTheGroupThatHasRoomGrows(t *testing.T) {
 	s := site{
 		variants: []scaling.Variant{groupOf("four", 4, 2.4, 0), groupOf("two", 2, 1, 1)}, settings: covering["model"],

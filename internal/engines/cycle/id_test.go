@@ -62,7 +62,7 @@ func TestEveryLineOfACycleNamesIt(t *testing.T) {
 	}
 }
 
-// TestProcessNamesUseAllLetters: the number of names is what the length says.
+// TestProcessNamesUseAllLetters: there are as many names as the length allows.
 func TestProcessNamesUseAllLetters(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	used := map[rune]bool{}

@@ -8,8 +8,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestAnotherModelBeginsAnotherWait looks at two replicas that were decided on an
-// hour ago, of which the second does not report.
+// TestAnotherModelBeginsAnotherWait looks at two replicas that were decided on an hour ago; the
+// second does not report.
 func TestAnotherModelBeginsAnotherWait(t *testing.T) {
 	key, of := scaling.VariantKey{Namespace: "ns", Name: "v"}, scaling.ModelKey{Namespace: "ns", ID: "m"}
 	v := scaling.Variant{

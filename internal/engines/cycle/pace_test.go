@@ -13,7 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// paced are the ways to decide a model, each with an objective.
+// paced returns the settings of several engines, each with an objective.
 func paced() map[string]model.Settings {
 	out := map[string]model.Settings{}
 	for name, of := range map[string]struct {
@@ -30,9 +30,9 @@ func paced() map[string]model.Settings {
 	return out
 }
 
-// TestAColdClusterStartsWhatItNeeds: all replicas of a model start at once, and requests
-// wait at the gateway. Four carry the load; maxScaleUpStep is 2. After the first is Ready
-// the optimizer decides, so the test ends there.
+// TestAColdClusterStartsWhatItNeeds: all replicas of a model start at once, and requests wait at
+// the gateway. Four carry the load; maxScaleUpStep is 2. The test ends when the first is Ready,
+// because then the optimizer decides.
 func TestAColdClusterStartsWhatItNeeds(t *testing.T) {
 	for _, startUp := range []time.Duration{2 * time.Minute, 4 * time.Minute, 10 * time.Minute} {
 		for _, gives := range []time.Duration{time.Minute, time.Hour} {
@@ -83,7 +83,7 @@ func TestAnOutageOfWhatSendsRequestsTakesNoFleetDown(t *testing.T) {
 					t.Errorf("%s, start-up %s: %d replicas became %d in one decision", name, startUp, at(when-s.tick), at(when))
 				}
 			}
-			// The rate is shown at once here; a decision and a cycle later the size is back.
+			// The site shows the rate at once. A decision and a cycle later the size is back.
 			if least, back := at(up-s.tick), at(up+2*s.tick); least < before-13 || back < before {
 				t.Errorf("%s, start-up %s: %d replicas before, %d at the end of the outage, %d a minute after it", name, startUp, before, least, back)
 			}
@@ -91,9 +91,9 @@ func TestAnOutageOfWhatSendsRequestsTakesNoFleetDown(t *testing.T) {
 	}
 }
 
-// TestAClockThatIsSetHoldsNothingBack: the load doubles twice while the clock is set
-// forward and back by hours. From the next cycle on, growth is decided as with a correct
-// clock.
+// TestAClockThatIsSetHoldsNothingBack: the load rises twice, and between the rises the clock is set
+// forward or back, by up to a day. The second growth comes at most one cycle later than with a
+// correct clock.
 func TestAClockThatIsSetHoldsNothingBack(t *testing.T) {
 	const step, rise = time.Hour, time.Hour + 2*time.Minute
 	for name, settings := range paced() {
@@ -134,10 +134,9 @@ func TestAClockThatIsSetHoldsNothingBack(t *testing.T) {
 	}
 }
 
-// TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows: loads change at random while
-// the clock is set at random. No decision stays at a number for longer than the period and
-// a cycle of real time, counted from the last clock change and from the first wish for more
-// or fewer replicas.
+// TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows: loads and the clock change at random.
+// No change is held back for longer than its period and a cycle of real time, counted from the last
+// clock change or from when the change was first wanted, whichever is later.
 func TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows(t *testing.T) {
 	held := 0
 	for seed := range uint64(race.Cases(12)) {
@@ -152,7 +151,7 @@ func TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows(t *testing.T) {
 				rate: func(time.Duration) float64 { return load * most(v.Profile) },
 				off:  func(time.Duration) time.Duration { return set },
 			}
-			waiting := map[bool]time.Duration{} // since when growth, or a reduction, is held back at one number without a break
+			waiting := map[bool]time.Duration{} // by direction, growth being true: since when a change is held back without a break
 			last := scaling.Replicas(0)
 			s.after = func(at time.Duration) {
 				d := s.last.Plan.Decisions[0]
@@ -193,14 +192,14 @@ func TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows(t *testing.T) {
 	}
 }
 
-// TestAClockThatIsSetTakesNoModelToZeroEarly: an idle model, a clock that is set at
-// random, and cycles as of a retention period of 10 minutes.
+// TestAClockThatIsSetTakesNoModelToZeroEarly: a model becomes idle and the clock is set at random,
+// with a retention period of 10 minutes.
 func TestAClockThatIsSetTakesNoModelToZeroEarly(t *testing.T) {
 	zeros := 0
 	for seed := range uint64(race.Cases(60)) {
 		r := rand.New(rand.NewPCG(seed, 67))
 		s := newRest(constrain.Zero{Enabled: true, Retention: 10 * time.Minute}, 1)
-		s.remember = false // what a source answers goes by its own clock
+		s.remember = false // a source answers by its own clock
 		passed, steps := time.Duration(0), ""
 		busy := 2 * time.Minute
 		for passed < 50*time.Minute {

@@ -13,23 +13,22 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// plant is a model of one variant whose load spreads evenly over its Ready
-// replicas, as seen through readings that peak over a window. It carries the
-// decisions out after a delay.
+// plant is a model of one variant. Its load spreads evenly over its Ready replicas, readings show
+// the peak of a window, and decisions take effect after a delay.
 type plant struct {
-	demand  func(t time.Duration) float64 // KV usage of one replica that had it all
+	demand  func(t time.Duration) float64 // KV cache usage if one replica had all of the load
 	startUp time.Duration
 	window  time.Duration
 	tick    time.Duration
-	sync    time.Duration // of the scaler: it reads the decision this often
-	scrape  time.Duration // between scrapes; 0 is every tick
+	sync    time.Duration // interval at which the scaler reads the decision
+	scrape  time.Duration // between scrapes; 0: every tick
 	stuck   bool          // pods ordered never become Ready
-	healthy int           // replicas at the start, 0 is one
-	noise   *rand.Rand    // of each scrape, nil is none
-	spread  float64       // standard deviation of the noise, a part of the usage
+	healthy int           // replicas at the start; 0: one
+	noise   *rand.Rand    // of each scrape; nil: none
+	spread  float64       // standard deviation of the noise, relative to the usage
 	policy  constrain.Pacing
-	ask     func(t time.Duration, v scaling.Variant) scaling.Variant // what the object asks for, nil is nothing
-	after   func(t time.Duration, h scaling.History) scaling.History // what becomes of the memory after a cycle, nil is nothing
+	ask     func(t time.Duration, v scaling.Variant) scaling.Variant // changes the object; nil: nothing
+	after   func(t time.Duration, h scaling.History) scaling.History // changes the memory after a cycle; nil: nothing
 
 	replicas []time.Duration // when each was created
 	scrapes  []scraped       // oldest first
@@ -77,15 +76,15 @@ func (p *plant) ready(t time.Duration) (ready scaling.Replicas, newest time.Dura
 	return ready, newest
 }
 
-// scraped is what one scrape of the replicas showed.
+// scraped is the result of one scrape of the replicas.
 type scraped struct {
 	at    time.Duration
 	usage float64
 }
 
-// measure scrapes the replicas when it is time and returns the peak over the
-// window and the last value, as a store would: a removed replica has taken its
-// load out of sight, and the others show it with their next scrape.
+// measure scrapes the replicas when a scrape is due. It returns the peak of the window and the last
+// value, as a store would. The load of a removed replica disappears at once, and the other replicas
+// show it at their next scrape.
 func (p *plant) measure(t time.Duration, ready scaling.Replicas) (peak, last float64) {
 	if n := len(p.scrapes); n == 0 || t-p.scrapes[n-1].at >= p.scrape {
 		usage := p.demand(t) / float64(ready)
@@ -130,9 +129,8 @@ func (p *plant) observe(t time.Duration) scaling.Snapshot {
 // growthPoint is the usage of a replica at which the default policy grows.
 const growthPoint = 0.80 - 0.1
 
-// TestConstantDemandOrdersNoMoreThanItNeeds is rule 4, with the delays that
-// make autoscalers cascade: slow starts, a slow scaler, and peaks that outlive
-// the load that made them.
+// TestConstantDemandOrdersNoMoreThanItNeeds is rule 4, with delays that make autoscalers order too
+// much: slow starts, a slow scaler, and peaks that outlast the load.
 func TestConstantDemandOrdersNoMoreThanItNeeds(t *testing.T) {
 	for _, demand := range race.Some([]float64{0.3, 0.71, 1.5, 2.9, 4.1}) {
 		for _, startUp := range []time.Duration{5 * time.Second, 90 * time.Second, 4 * time.Minute} {
@@ -190,8 +188,8 @@ func TestLoadThatComesAndGoesIsFollowed(t *testing.T) {
 	}
 }
 
-// TestPodsThatNeverStartAreOrderedOnce: while the pods that were ordered do not start,
-// a model does not order one more after another: half of what serves at most.
+// TestPodsThatNeverStartAreOrderedOnce: while ordered pods do not start, a model does not keep
+// ordering more. The orders stay within half of the serving replicas.
 func TestPodsThatNeverStartAreOrderedOnce(t *testing.T) {
 	p := plant{demand: func(time.Duration) float64 { return 2 }, startUp: 20 * time.Second, window: time.Minute, tick: 5 * time.Second, sync: 15 * time.Second, stuck: true}
 	p.run(2 * time.Hour)
@@ -248,7 +246,7 @@ func TestNoiseDoesNotMakeAFleetGoUpAndDown(t *testing.T) {
 					changes++
 				}
 			}
-			// Up to five or six replicas, one at a time, and no more than a step back.
+			// Up to six replicas, one at a time, and at most one step back.
 			if changes > 8 {
 				t.Errorf("seed %d, noise %g: %d changes in 3 hours", seed, spread, changes)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// policyOf configures a model by the entries of ConfigMaps.
+// policyOf configures a model with the entries of ConfigMaps.
 func policyOf(t *testing.T, data map[config.Kind]map[string]string) ModelSettings {
 	t.Helper()
 	const here = "system"

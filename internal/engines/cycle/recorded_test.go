@@ -19,8 +19,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestARecordHoldsTheWholeCase fails for a field that is added to a Case or a
-// Setup, or to anything in them, and that a record does not carry.
+// TestARecordHoldsTheWholeCase fails for a new field, in a Case, a Setup or anything in them, that
+// a record does not carry.
 func TestARecordHoldsTheWholeCase(t *testing.T) {
 	var d Decided
 	recordtest.Filler{Rand: rand.New(rand.NewPCG(1, 2))}.Fill(&d)
@@ -42,8 +42,8 @@ func TestARecordHoldsTheWholeCase(t *testing.T) {
 	}
 }
 
-// TestARecordedCaseIsDecidedToTheSameBytes writes cases with everything that can
-// go wrong in them, reads them, and decides them again.
+// TestARecordedCaseIsDecidedToTheSameBytes writes random cases with faults of all kinds, reads
+// them, and decides them again.
 func TestARecordedCaseIsDecidedToTheSameBytes(t *testing.T) {
 	forSeeds(t, 150, func(t *testing.T, c Case, r *rand.Rand) {
 		c, setup := randomSetup(c, r)
@@ -73,7 +73,7 @@ func TestARecordedCaseIsDecidedToTheSameBytes(t *testing.T) {
 	})
 }
 
-// archive notes what it is given.
+// archive keeps what it is given.
 type archive struct{ kept []Decided }
 
 func (a *archive) Keep(d Decided) { a.kept = append(a.kept, d) }

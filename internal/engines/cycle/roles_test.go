@@ -14,8 +14,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// disaggregated is a fleet of one prefill and one decode variant whose replicas are Ready at the next
-// look, and whose readings are those of its profile at rest.
+// disaggregated is a fleet of one prefill and one decode variant. Replicas are Ready at the next
+// look, and readings are those of the profile in equilibrium.
 type disaggregated struct {
 	setup         Setup
 	rate          float64 // requests/s
@@ -24,15 +24,15 @@ type disaggregated struct {
 	replicas      map[scaling.Role]scaling.Replicas
 	past          scaling.History
 	at            time.Duration
-	silent        scaling.Role // reports nothing
+	silent        scaling.Role // a role that reports nothing
 }
 
 var rolesModel = scaling.ModelKey{Namespace: "ns", ID: "m"}
 
 const (
-	prefillMs = 0.05 // per input token and request of a batch
-	decodeMs  = 15.0 // of a token for a request alone
-	eachMs    = 0.2  // more for each request of a batch
+	prefillMs = 0.05 // per input token and request of the batch
+	decodeMs  = 15.0 // per token of a request alone in the batch
+	eachMs    = 0.2  // more for each request of the batch
 )
 
 func newDisaggregated() *disaggregated {
@@ -46,7 +46,7 @@ func newDisaggregated() *disaggregated {
 	}
 }
 
-// look returns what there is to see.
+// look returns the snapshot of the fleet.
 func (p *disaggregated) look() scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	snap := scaling.Snapshot{Model: rolesModel, At: now.Add(p.at), Window: time.Minute}
@@ -63,7 +63,7 @@ func (p *disaggregated) look() scaling.Snapshot {
 		busy := min(1, each*(5+prefillMs*p.input)/1000)
 		running := busy
 		if role == scaling.RoleDecode {
-			// Little's law with ITL = alpha + beta*n.
+			// Little's law with ITL = alpha + beta x n.
 			running = min(64, each*p.output*decodeMs/1000/max(0.01, 1-each*p.output*eachMs/1000))
 		}
 		for i := range n {
@@ -101,7 +101,7 @@ func (p *disaggregated) step() Verdict {
 	return v
 }
 
-// run decides until nothing changes any more.
+// run decides every 15 s for a length and returns the last verdict.
 func (p *disaggregated) run(length time.Duration) (last Verdict) {
 	for until := p.at + length; p.at < until; {
 		last = p.step()
@@ -200,16 +200,17 @@ func TestFewAcceleratorsAreSharedBetweenTheRoles(t *testing.T) {
 			}
 		}
 		prefill, decode := carried[scaling.RolePrefill], carried[scaling.RoleDecode]
-		// To one replica; what a replica carries by saturation, which the roles go by, differs by a tenth.
+		// Equal to one replica; the roles are sized by saturation, which rates a replica up to a
+		// tenth differently.
 		if total := p.replicas[scaling.RolePrefill] + p.replicas[scaling.RoleDecode]; math.Abs(prefill-decode) > 1.1*each || total < stock-1 {
 			t.Errorf("of %d accelerators the roles get %v, of which prefill carries %.3g requests/s and decode %.3g", stock, p.replicas, prefill, decode)
 		}
 	}
 }
 
-// TestNoRoleOfAnyFleetGrowsAlone draws loads, bounds and stocks that change: where a plan leaves one role
-// with less than what arrives because it may have no more, the other grows to what that can use, but for
-// one replica and its minimum.
+// TestNoRoleOfAnyFleetGrowsAlone draws loads, bounds and stocks that change. Where one role cannot
+// grow and carries less than what arrives, the other grows only to what the first can use, rounded
+// up to a replica, or to its minimum.
 func TestNoRoleOfAnyFleetGrowsAlone(t *testing.T) {
 	limited, grown := 0, 0
 	for seed := range uint64(race.Cases(30)) {

@@ -12,8 +12,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// randomSetup decides the models of a case by any engine, limited or not, and adds to the
-// case the inputs of those engines.
+// randomSetup assigns each model of a case a random engine, limited or not, and adds the inputs of
+// that engine to the case.
 func randomSetup(c Case, r *rand.Rand) (Case, Setup) {
 	types := []string{"A100", "H100", ""}
 	e := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: time.Duration(r.IntN(3)) * 30 * time.Second, Inventory: scaling.Inventory{Known: r.IntN(5) > 0}}
@@ -65,7 +65,7 @@ func randomSetup(c Case, r *rand.Rand) (Case, Setup) {
 	return c, e
 }
 
-// randomRoles serves some models in parts.
+// randomRoles splits some models into prefill and decode.
 func randomRoles(s scaling.Snapshot, r *rand.Rand, reading func(most float64) scaling.Reading) scaling.Snapshot {
 	if r.IntN(3) > 0 {
 		return s
@@ -80,13 +80,14 @@ func randomRoles(s scaling.Snapshot, r *rand.Rand, reading func(most float64) sc
 	return s
 }
 
-// frozenOrPaused reports whether an annotation or a freeze window keeps a variant from what a plan does otherwise.
+// frozenOrPaused reports whether a pause, a freeze window or an approval may hold the variant
+// against its plan.
 func frozenOrPaused(v scaling.Variant) bool {
 	return v.Paused || v.Freeze.Allow != "" || v.Approval.Required
 }
 
-// checkRoles checks that no plan gives one role of a model replicas, or keeps them, while it takes
-// those of the other.
+// checkRoles checks that no plan gives or leaves replicas to one role of a model while the other
+// role has none.
 func checkRoles(t *testing.T, seed uint64, c Case, plan scaling.Plan) {
 	t.Helper()
 	type role struct {
@@ -122,7 +123,7 @@ func checkRoles(t *testing.T, seed uint64, c Case, plan scaling.Plan) {
 	}
 }
 
-// checkSetup checks the rules that hold for every engine.
+// checkSetup checks the rules of all engines.
 func checkSetup(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 37))
@@ -154,8 +155,8 @@ func checkSetup(t *testing.T, seed uint64) {
 	checkDoubt(t, seed, c, e)
 }
 
-// checkDoubt makes every reading too old to trust: no replica is removed except by a bound,
-// or where other models have a right to it.
+// checkDoubt makes every reading too old to trust. Then no replica is removed, except by a bound or
+// where other models are entitled to its accelerators.
 func checkDoubt(t *testing.T, seed uint64, c Case, e Setup) {
 	t.Helper()
 	aging := func(readings ...*scaling.Reading) {
@@ -195,8 +196,8 @@ func FuzzSetup(f *testing.F) {
 	f.Fuzz(checkSetup)
 }
 
-// TestLimitedModelsShareWhatThereIs: three models want more than the nodes have. The most
-// important model gets what it needs, and no model gets less than its minimum.
+// TestLimitedModelsShareWhatThereIs: three models want more than the nodes have. The most important
+// model gets what it needs, and each model gets its minimum.
 func TestLimitedModelsShareWhatThereIs(t *testing.T) {
 	e, c := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: 15 * time.Second}, Case{Now: now, History: scaling.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
 	sites := map[string]*site{}
@@ -241,14 +242,14 @@ func TestLimitedModelsShareWhatThereIs(t *testing.T) {
 			s.created[0] = s.created[0][:d.Target()]
 		}
 	}
-	// 45 requests/s take 6 replicas of 8.9, and a queue one more for as long as it lasts.
+	// 45 requests/s need 6 replicas of 8.9 each, and one more while a queue lasts.
 	if gold, silver, bronze := len(sites["gold"].created[0]), len(sites["silver"].created[0]), len(sites["bronze"].created[0]); gold < 6 || silver < 1 || bronze < 1 || gold+silver+bronze != gpus || bronze > silver {
 		t.Errorf("gold %d, silver %d, bronze %d of %d", gold, silver, bronze, gpus)
 	}
 }
 
-// TestAModelGrowsOnAnotherVariantWhereStockIsShort covers all steps from the load to the
-// grant: the cheapest choice is 16 cheap replicas, and 4 of them find an accelerator.
+// TestAModelGrowsOnAnotherVariantWhereStockIsShort covers all steps from the load to the grant: the
+// cheapest choice is 16 cheap replicas, and 4 of them find an accelerator.
 func TestAModelGrowsOnAnotherVariantWhereStockIsShort(t *testing.T) {
 	s := site{
 		variants: []scaling.Variant{siteVariant("cheap", 10, 1, 1), siteVariant("dear", 50, 2, 0)}, settings: covering["model"],
@@ -265,7 +266,7 @@ func TestAModelGrowsOnAnotherVariantWhereStockIsShort(t *testing.T) {
 		got[d.Variant.Name] = d.Target()
 	}
 	cheap, dear, least := perReplica(t, s.variants[0]), perReplica(t, s.variants[1]), math.Inf(1)
-	for n := range 5 { // what there is of the cheap
+	for n := range 5 { // the stock of the cheap accelerator
 		least = min(least, 10*float64(n)+50*math.Ceil((140-cheap*float64(n))/dear))
 	}
 	if cost := 10*float64(got["cheap"]) + 50*float64(got["dear"]); cost != least {
@@ -276,7 +277,7 @@ func TestAModelGrowsOnAnotherVariantWhereStockIsShort(t *testing.T) {
 	}
 }
 
-// TestWhatAnalyzersLearnIsRemembered: the next cycle reads it from the History only.
+// TestWhatAnalyzersLearnIsRemembered: the next cycle reads it from the History alone.
 func TestWhatAnalyzersLearnIsRemembered(t *testing.T) {
 	s := site{variants: []scaling.Variant{siteVariant("v", 10, 1, 2)}, settings: covering["hybrid with the tokens"], rate: steady(30), startUp: time.Minute, tick: 30 * time.Second}
 	s.run(3 * time.Minute)
@@ -318,7 +319,7 @@ func BenchmarkSetupOfAHundredModels(b *testing.B) {
 	}
 }
 
-// reports is whether a replica of a part has a sample.
+// reports reports whether a part has a sample of a replica.
 func reports(c Case, part scaling.Part) bool {
 	for _, s := range c.Snapshots {
 		for _, one := range s.Parts() {

@@ -10,7 +10,7 @@ import (
 )
 
 // tenants are two namespaces with the same model, accelerators and pod template. One has served for
-// long, with replicas that say they are as fast as they like; the other begins.
+// long, and its replicas may report a false speed. The other begins.
 type tenants struct {
 	setup Setup
 	past  scaling.History
@@ -27,8 +27,8 @@ func newTenants(share bool) *tenants {
 	return t
 }
 
-// look is a snapshot of two replicas of a namespace whose step takes so many ms with so many decoding; of
-// none where nothing arrives.
+// look returns a snapshot of two replicas of a namespace, whose steps take step(n) ms with n
+// requests decoding. With decoding 0 no replica has a pace.
 func (t *tenants) look(namespace string, step func(n float64) float64, decoding float64) scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	at := now.Add(time.Duration(t.cycle) * time.Minute)
@@ -64,9 +64,9 @@ func (t *tenants) run(snapshots ...scaling.Snapshot) Verdict {
 	return out
 }
 
-// TestANamespaceMovesNoOtherUnlessProfilesAreShared: what the replicas of one namespace say of their speed,
-// be it a lie, changes nothing in another. Shared, it is where learning begins there, and what its own replicas
-// show takes its place.
+// TestANamespaceMovesNoOtherUnlessProfilesAreShared: the speed that the replicas of one namespace
+// report, true or not, changes nothing in another. If profiles are shared, learning starts from it,
+// and the namespace's own measurements replace it.
 func TestANamespaceMovesNoOtherUnlessProfilesAreShared(t *testing.T) {
 	honest := func(n float64) float64 { return 20 + 0.4*n }
 	lie := func(n float64) float64 { return 2 + 0.04*n }
@@ -122,7 +122,7 @@ func TestANamespaceMovesNoOtherUnlessProfilesAreShared(t *testing.T) {
 	}
 }
 
-// TestSharingEndsWithItsSetting: what was shared is a prior no more in the next cycle.
+// TestSharingEndsWithItsSetting: in the next cycle the shared profile is no longer a prior.
 func TestSharingEndsWithItsSetting(t *testing.T) {
 	key := scaling.VariantKey{Namespace: "honest", Name: "v"}
 	step := func(n float64) float64 { return 20 + 0.4*n }
@@ -137,7 +137,7 @@ func TestSharingEndsWithItsSetting(t *testing.T) {
 		t.Fatal("nothing is shared")
 	}
 	for m, s := range all.setup.Models {
-		s.ShareProfiles = m.Namespace != "evil" // one of both is enough
+		s.ShareProfiles = m.Namespace != "evil" // one of both suffices
 		all.setup.Models[m] = s
 	}
 	if s := cycle(); s.Known() {

@@ -11,27 +11,27 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// site is a model of several variants as a fluid: requests arrive at a rate, are
-// served by replicas as their profile says, wait where those are too few, and are
-// seen through readings over a window. It carries decisions out after a delay.
+// site is a model of several variants in which requests are a fluid. They arrive at a rate,
+// replicas serve them as their profile says, and the rest waits. Readings show the mean over a
+// window. Decisions take effect after a delay.
 type site struct {
-	variants []scaling.Variant // with profiles; replicas are those at the start
+	variants []scaling.Variant // with profiles and the replicas at the start
 	settings model.Settings
 	rate     func(t time.Duration) float64 // requests/s
 	startUp  time.Duration
 	tick     time.Duration
-	window   time.Duration // over which the rate is the mean; 0 shows it at once
-	noise    *rand.Rand    // of every rate that is measured, nil is none
-	spread   float64       // the most that noise is, a part of the rate
+	window   time.Duration // over which the measured rate is a mean; 0 shows it at once
+	noise    *rand.Rand    // of every measured rate; nil: none
+	spread   float64       // largest noise, relative to the rate
 	policy   constrain.Pacing
-	blind    func(t time.Duration) bool          // whether the readings fail, nil is never
-	off      func(t time.Duration) time.Duration // by how much the clock is wrong, nil is not
-	gateway  bool                                // requests wait there, and not in replicas
-	cold     bool                                // the replicas at the start only start then
-	gives    time.Duration                       // how long clients wait, 0 for as long as it takes
+	blind    func(t time.Duration) bool          // whether the readings fail; nil: never
+	off      func(t time.Duration) time.Duration // by how much the clock is wrong; nil: not at all
+	gateway  bool                                // requests wait there, not in replicas
+	cold     bool                                // the replicas of the start are created at the start
+	gives    time.Duration                       // how long clients wait; 0: for ever
 
-	after   func(t time.Duration) // sees each cycle; nil: none does
-	created [][]time.Duration     // by variant, of each replica
+	after   func(t time.Duration) // runs after each cycle; nil: nothing
+	created [][]time.Duration     // by variant, when each replica was created
 	backlog float64
 	past    scaling.History
 	targets [][]scaling.Replicas // by cycle, then variant
@@ -39,7 +39,7 @@ type site struct {
 	last    Verdict
 }
 
-// Requests of the site: what they need of a replica.
+// The requests of the site, and a replica's memory for them.
 const (
 	siteInput, siteOutput = 256.0, 128.0
 	siteKV                = 40_000.0 // tokens of a replica's KV cache
@@ -47,8 +47,7 @@ const (
 
 var siteModel = scaling.ModelKey{Namespace: "ns", ID: "m"}
 
-// siteVariant returns a variant with the published profile of an A100, a number
-// of times as fast.
+// siteVariant returns a variant with the published profile of an A100, but fast times as fast.
 func siteVariant(name string, cost, fast float64, replicas scaling.Replicas) scaling.Variant {
 	return scaling.Variant{
 		Key: scaling.VariantKey{Namespace: "ns", Name: name}, Model: siteModel, Cost: cost, CostSource: scaling.CostVariant,
@@ -59,18 +58,18 @@ func siteVariant(name string, cost, fast float64, replicas scaling.Replicas) sca
 	}
 }
 
-// total is how long a request takes in ms with n in the batch, after its wait.
+// total returns how long a request takes in ms with n in the batch, without its wait.
 func total(p scaling.Profile, n float64) float64 {
 	return p.Gamma + p.Delta*siteInput*n + (siteOutput-1)*(p.Alpha+p.Beta*n)
 }
 
-// most is how many requests/s a replica completes at the very most.
+// most returns how many requests/s a replica completes with full batches.
 func most(p scaling.Profile) float64 {
 	return 1000 * float64(p.MaxBatchSize) / total(p, float64(p.MaxBatchSize))
 }
 
-// batchAt is how many requests a replica computes together at a rate: n with
-// n = rate x total(n), which is linear in n.
+// batchAt returns how many requests a replica computes together at a rate: n = rate x total(n),
+// which is linear in n.
 func batchAt(p scaling.Profile, rate float64) float64 {
 	fixed := total(p, 0)
 	slope := total(p, 1) - fixed
@@ -80,8 +79,7 @@ func batchAt(p scaling.Profile, rate float64) float64 {
 	return float64(p.MaxBatchSize)
 }
 
-// run lives for so long, and returns how many replicas each cycle decided on in
-// all.
+// run runs the site for a length, and returns the sum of the targets of each cycle.
 func (s *site) run(length time.Duration) []scaling.Replicas {
 	s.past = scaling.History{}
 	s.created = make([][]time.Duration, len(s.variants))
@@ -124,7 +122,7 @@ func (s *site) run(length time.Duration) []scaling.Replicas {
 	return sums
 }
 
-// up counts the Ready replicas of a variant, and says when the youngest became so.
+// up returns the Ready replicas of a variant, and when the youngest became Ready.
 func (s *site) up(i int, t time.Duration) (ready scaling.Replicas, newest time.Duration) {
 	newest = -time.Hour
 	for _, created := range s.created[i] {
@@ -136,7 +134,7 @@ func (s *site) up(i int, t time.Duration) (ready scaling.Replicas, newest time.D
 	return ready, newest
 }
 
-// serve lets requests arrive and be served until t.
+// serve lets requests arrive and be served for the tick up to t.
 func (s *site) serve(t time.Duration) {
 	capacity := 0.0
 	for i, v := range s.variants {
@@ -150,7 +148,7 @@ func (s *site) serve(t time.Duration) {
 	}
 }
 
-// clock is what the clock shows at t.
+// clock returns what the clock shows at t.
 func (s *site) clock(t time.Duration) time.Time {
 	if s.off != nil {
 		t += s.off(t)
@@ -158,7 +156,7 @@ func (s *site) clock(t time.Duration) time.Time {
 	return now.Add(t)
 }
 
-// measured is the rate as the readings show it.
+// measured returns the rate that the readings show.
 func (s *site) measured(t time.Duration) float64 {
 	sum, n := 0.0, 0
 	for back := time.Duration(0); back <= s.window; back += s.tick {
@@ -185,7 +183,7 @@ func (s *site) observe(t time.Duration) scaling.Snapshot {
 		snap.Variants = append(snap.Variants, v)
 		replicas += ready
 	}
-	share := min(1, rate/max(1e-9, s.ready[len(s.ready)-1])) // of what each replica completes at most
+	share := min(1, rate/max(1e-9, s.ready[len(s.ready)-1])) // load as a share of what each replica completes with full batches
 	for _, v := range snap.Variants {
 		n := batchAt(v.Profile, share*most(v.Profile))
 		if s.backlog >= 1 {

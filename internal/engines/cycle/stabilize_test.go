@@ -35,7 +35,7 @@ func restless(seed uint64) plant {
 	}
 }
 
-// changes calls a function for every change of the targets, with the previous number.
+// changes calls f for every change of the targets, with the number before and after.
 func changes(targets []scaling.Replicas, f func(i int, before, after scaling.Replicas)) {
 	for i := 1; i < len(targets); i++ {
 		if targets[i] != targets[i-1] {
@@ -44,9 +44,8 @@ func changes(targets []scaling.Replicas, f func(i int, before, after scaling.Rep
 	}
 }
 
-// TestNothingShrinksThatWasNotWantedGoneForTheWholePeriod reads only the signals, not the
-// history: before every reduction the analysis has called for one in each cycle of the
-// period, since the start at the earliest.
+// TestNothingShrinksThatWasNotWantedGoneForTheWholePeriod reads only the signals, not the history:
+// before a reduction every cycle of a whole period must have signalled Shrink.
 func TestNothingShrinksThatWasNotWantedGoneForTheWholePeriod(t *testing.T) {
 	shrunk := 0
 	for seed := range uint64(race.Cases(15)) {
@@ -162,8 +161,8 @@ func TestConstantDemandComesToRestUnderThePolicy(t *testing.T) {
 	}
 }
 
-// TestLoadThatGoesIsFollowedAtThePaceOfTheReadings: a reduction waits once for the period,
-// not again for each replica of it.
+// TestLoadThatGoesIsFollowedAtThePaceOfTheReadings: the period delays the first reduction only, not
+// each replica.
 func TestLoadThatGoesIsFollowedAtThePaceOfTheReadings(t *testing.T) {
 	p := plant{
 		demand: func(time.Duration) float64 { return 0.5 }, healthy: 8, scrape: 15 * time.Second, tick: 15 * time.Second, startUp: 90 * time.Second,
@@ -173,7 +172,7 @@ func TestLoadThatGoesIsFollowedAtThePaceOfTheReadings(t *testing.T) {
 	var at []time.Duration
 	changes(targets, func(i int, _, _ scaling.Replicas) { at = append(at, time.Duration(i)*p.tick) })
 	var want []time.Duration
-	for i := range 7 { // to one replica: each a window after the one before was decided
+	for i := range 7 { // down to one replica, each a window after the one before
 		want = append(want, 2*time.Minute+time.Duration(i)*p.window)
 	}
 	if diff := cmp.Diff(want, at); diff != "" {
@@ -213,7 +212,7 @@ func TestARestartChangesNoDecision(t *testing.T) {
 	}
 }
 
-// TestAHistoryThatWasWrittenDownDecidesAlike: a replay of a record has the history of the
+// TestAHistoryThatWasWrittenDownDecidesAlike: a replay gets its history from the record of the
 // cycle.
 func TestAHistoryThatWasWrittenDownDecidesAlike(t *testing.T) {
 	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {

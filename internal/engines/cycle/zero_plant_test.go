@@ -11,7 +11,7 @@ import (
 
 // served is one request and its outcome.
 type served struct {
-	arrived, begun, ended time.Time // begun and ended are zero before
+	arrived, begun, ended time.Time // begun and ended are zero until then
 	takes                 time.Duration
 }
 
@@ -24,21 +24,21 @@ type idlePlant struct {
 	zero     constrain.Zero
 	interval time.Duration // of cycles
 	variants []scaling.Variant
-	ordered  []time.Time // of each variant, when its replicas were last raised
+	ordered  []time.Time // by variant, when its replicas were last raised
 	requests []served
-	// The fault of the source until the time given: no answer at all, no scrape, or no
-	// scrape of every other pod.
+	// Faults of the source, until the time given: it does not answer, it scrapes no pod, or it
+	// scrapes every other pod only.
 	blind, stopped, half time.Time
-	outage               [2]time.Time // the last of either of the first
-	unschedulable        int          // variants that no node takes, the first so many
-	failing              int          // variants that never become Ready, likewise
+	outage               [2]time.Time // from and to of the last time without scrapes
+	unschedulable        int          // the first variants, as many, find no node
+	failing              int          // the first variants, as many, never become Ready
 	unread               bool         // the first target cannot be read
-	setup                Setup        // but for the interval
+	setup                Setup        // its interval is replaced by interval
 	past                 scaling.History
 	last                 scaling.Plan
 }
 
-// The pace of the plant. restWindow spans four scrapes.
+// The times of the plant. restWindow spans four scrapes.
 const (
 	restTick    = 15 * time.Second
 	restWindow  = time.Minute
@@ -47,8 +47,8 @@ const (
 
 var restModel = scaling.ModelKey{Namespace: "ns", ID: "m"}
 
-// newRest returns a plant with one Ready replica of each variant, named a, b and so
-// on at the costs given, that has been idle for an hour.
+// newRest returns a plant that has been idle for an hour, with one Ready replica of each variant.
+// The variants are named a, b and so on and have the given costs.
 func newRest(zero constrain.Zero, costs ...float64) *idlePlant {
 	s := &idlePlant{now: now, gateway: true, remember: true, zero: zero, interval: restTick, past: scaling.History{}}
 	for i, cost := range costs {
@@ -70,7 +70,7 @@ func (s *idlePlant) replicas() (current, ready scaling.Replicas) {
 	return current, ready
 }
 
-// arrive sends a request that takes so long.
+// arrive sends a request that takes a duration.
 func (s *idlePlant) arrive(takes time.Duration) {
 	if _, ready := s.replicas(); ready > 0 || s.gateway {
 		s.requests = append(s.requests, served{arrived: s.now, takes: takes})
@@ -117,8 +117,8 @@ func (s *idlePlant) held() (waiting, running float64) {
 	return waiting, running
 }
 
-// lastActive is when the model last had a request: now while it has one. Requests after the
-// last scrape are unknown to the source.
+// lastActive returns when the model last had a request: now while it has one. It leaves out
+// requests after the last scrape, which the source does not know.
 func (s *idlePlant) lastActive() time.Time {
 	var last time.Time
 	for _, q := range s.requests {
@@ -147,7 +147,7 @@ func (s *idlePlant) counted(after time.Time) float64 {
 	return n
 }
 
-// scrapedAt is when the pods were scraped last.
+// scrapedAt returns the time of the last scrape.
 func (s *idlePlant) scrapedAt() time.Time {
 	if s.stopped.After(s.now) {
 		return s.outage[0]
@@ -190,7 +190,7 @@ func (s *idlePlant) snapshot() scaling.Snapshot {
 			if !half || i%2 == 1 {
 				sample.At, sample.Running, sample.QueueLength, sample.QueueLengthNow = at, scaling.Measured(running, state), none, none
 				sample.KVCacheUsage, sample.KVCacheUsageNow, sample.KVCapacity = none, none, scaling.Measured(1e5, state)
-				running = 0 // all of it is on the first that reports
+				running = 0 // the first pod that reports runs them all
 			}
 			snap.Replicas = append(snap.Replicas, sample)
 		}
@@ -201,8 +201,9 @@ func (s *idlePlant) snapshot() scaling.Snapshot {
 	return snap
 }
 
-// quietSince returns what a metrics store would answer: the time of the last counted
-// request, the end of the last gap, or the start of the youngest pod; delayed by one query.
+// quietSince returns the answer of a metrics store: the time of the last counted request, the end
+// of the last gap, or the start of the youngest pod, whichever is latest. A window and two looks
+// are added.
 func (s *idlePlant) quietSince(span time.Duration) time.Time {
 	since := s.now.Add(-span)
 	later := func(at time.Time) {
@@ -251,8 +252,8 @@ func (s *idlePlant) decide() {
 	}
 }
 
-// live advances the plant by a duration, with cycles at the interval, and returns after how
-// long the model has no replica, 0 if it always has some.
+// live runs the plant for a length, with a cycle at each interval. It returns how long it took
+// until the model had no replica, 0 if it always had some.
 func (s *idlePlant) live(length time.Duration) time.Duration {
 	began := s.now
 	for s.now.Sub(began) < length {
@@ -277,7 +278,7 @@ func (s *idlePlant) restart() {
 	s.past = kept
 }
 
-// stop stops the scrapes for so long; break stops the answers.
+// stop stops the scrapes for d. The source still answers.
 func (s *idlePlant) stop(d time.Duration) {
 	s.stopped = s.now.Add(d)
 	s.outage = [2]time.Time{s.now, s.stopped}

@@ -15,14 +15,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// restLate is by how much a model may go to zero later than its retention period
-// ends, beside the interval of the cycles: what a source shows of the last request
-// lasts for a window and two looks, and a scrape is as old as a tick.
+// restLate is how much later than its retention period a model may go to zero, beside the interval
+// of the cycles. A source shows the last request for a window and two looks, and a scrape is up to
+// a tick old.
 const restLate = restWindow + 3*restTick
 
-// TestZeroIsReachedByTheRetentionPeriodAndNeverBefore lives through histories of
-// requests, outages, pods that do not report, restarts and configuration changes,
-// with and without a gateway, at cycles of 15 s to a minute.
+// TestZeroIsReachedByTheRetentionPeriodAndNeverBefore runs histories of requests, outages, pods
+// that do not report, restarts and configuration changes, with and without a gateway, at cycles of
+// 15 s to a minute.
 func TestZeroIsReachedByTheRetentionPeriodAndNeverBefore(t *testing.T) {
 	zeros, woken := 0, 0
 	for seed := range uint64(race.Cases(60)) {
@@ -32,7 +32,7 @@ func TestZeroIsReachedByTheRetentionPeriodAndNeverBefore(t *testing.T) {
 		s.gateway, s.interval = seed%3 > 0, []time.Duration{restTick, 2 * restTick, 4 * restTick}[seed%4%3]
 		s.remember = seed%5 > 0 || s.interval == 4*restTick // looks a minute apart do not overlap
 		busy := false
-		uncertain := s.now // when something last kept the model from being known to be idle
+		uncertain := s.now // when the last obstacle to knowing that the model is idle ended
 		for tick := range 600 {
 			if restarted := s.befall(r); restarted && !s.remember {
 				uncertain = s.now
@@ -92,7 +92,7 @@ func TestAModelGoesToZeroWhenItIsKnownToBeIdle(t *testing.T) {
 	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }
 	for name, tt := range map[string]struct {
 		change func(s *idlePlant)
-		least  time.Duration // to zero, 0 for never
+		least  time.Duration // until zero; 0: never
 	}{
 		"after its period":                      {func(s *idlePlant) { s.arrive(0) }, retention},
 		"without a gateway":                     {func(s *idlePlant) { s.gateway = false; s.arrive(0) }, retention},
@@ -120,9 +120,9 @@ func TestAModelGoesToZeroWhenItIsKnownToBeIdle(t *testing.T) {
 	}
 }
 
-// TestARequestRightAfterEachLookIsNotMissed: at a cycle a minute and a window of a
-// minute the rates that a look shows begin with the first scrape after the look
-// before. A request that is over by then is in none of them.
+// TestARequestRightAfterEachLookIsNotMissed: with a cycle a minute and a window of a minute, the
+// rates of a look begin with the first scrape after the look before. A request that ends before
+// that scrape is in none of them.
 func TestARequestRightAfterEachLookIsNotMissed(t *testing.T) {
 	for _, remember := range []bool{true, false} {
 		s := newRest(constrain.Zero{Enabled: true, Retention: 5 * time.Minute}, 1)
@@ -137,7 +137,7 @@ func TestARequestRightAfterEachLookIsNotMissed(t *testing.T) {
 	}
 }
 
-// TestTheLastReplicaIsOnTheCheapestVariant: where zero is off.
+// TestTheLastReplicaIsOnTheCheapestVariant where scale to zero is off.
 func TestTheLastReplicaIsOnTheCheapestVariant(t *testing.T) {
 	s := newRest(constrain.Zero{Retention: 5 * time.Minute}, 2, 1, 3)
 	s.live(20 * time.Minute)
@@ -156,9 +156,9 @@ func dearServes() *idlePlant {
 	return s
 }
 
-// TestTheLastReplicaMovesToTheCheapestVariant: the new replica is Ready before the other
-// one is removed, so requests in between find a replica. It also works where the source has
-// no data for the time of the start.
+// TestTheLastReplicaMovesToTheCheapestVariant: the new replica is Ready before the old one is
+// removed, so that there is always a replica. It also works where the source does not remember the
+// time of the start.
 func TestTheLastReplicaMovesToTheCheapestVariant(t *testing.T) {
 	for _, remember := range []bool{true, false} {
 		s := dearServes()
@@ -180,8 +180,8 @@ func TestTheLastReplicaMovesToTheCheapestVariant(t *testing.T) {
 	}
 }
 
-// TestTheLastReplicaStaysWhereTheCheapestVariantDoesNotBecomeReady: the new replica is
-// given up after twice its start-up and the period of reductions, and tried again after an
+// TestTheLastReplicaStaysWhereTheCheapestVariantDoesNotBecomeReady: the new replica is given up
+// after twice its start-up and the stabilization period of reductions. It is tried again after an
 // hour.
 func TestTheLastReplicaStaysWhereTheCheapestVariantDoesNotBecomeReady(t *testing.T) {
 	s := dearServes()
@@ -215,8 +215,8 @@ func TestTheLastReplicaStaysWhereTheCheapestVariantDoesNotBecomeReady(t *testing
 	}
 }
 
-// TestAnIdleFleetThatMayNotGoToZeroIsTakenDownStepByStep: the end of the retention period
-// alone removes no replica at once.
+// TestAnIdleFleetThatMayNotGoToZeroIsTakenDownStepByStep: the end of the retention period does not
+// remove several replicas at once.
 func TestAnIdleFleetThatMayNotGoToZeroIsTakenDownStepByStep(t *testing.T) {
 	s := newRest(constrain.Zero{Retention: 5 * time.Minute}, 1)
 	s.variants[0].Bounds.Max = 100
@@ -239,8 +239,8 @@ func TestAnIdleFleetThatMayNotGoToZeroIsTakenDownStepByStep(t *testing.T) {
 	}
 }
 
-// TestARestartOneSecondBeforeThePeriodEnds: the clock is that of the requests, not
-// of the process.
+// TestARestartOneSecondBeforeThePeriodEnds: the period counts from the last request, not from the
+// start of the process.
 func TestARestartOneSecondBeforeThePeriodEnds(t *testing.T) {
 	const retention = 10 * time.Minute
 	s := newRest(constrain.Zero{Enabled: true, Retention: retention}, 1)
@@ -264,8 +264,8 @@ func asleep(t *testing.T, costs ...float64) *idlePlant {
 	return s
 }
 
-// wakes runs cycles with a waiting request, and returns the variants that have replicas
-// after each, and the reasons of the variants that got theirs.
+// wakes runs cycles with a waiting request. It returns the variants with replicas after each cycle,
+// and the reasons of the last decisions.
 func (s *idlePlant) wakes(cycles int) (up []string, reasons []string) {
 	for range cycles {
 		s.pass()
@@ -298,12 +298,12 @@ func TestARequestWakesTheCheapestVariantAlone(t *testing.T) {
 	}
 }
 
-// TestAVariantThatNoNodeTakesGivesWayToTheNext: its nodes are cordoned.
+// TestAVariantThatNoNodeTakesGivesWayToTheNext: the nodes of the first variant are cordoned.
 func TestAVariantThatNoNodeTakesGivesWayToTheNext(t *testing.T) {
 	s := asleep(t, 1, 5)
 	s.unschedulable = 1
 	s.arrive(time.Minute)
-	up, reasons := s.wakes(6) // 15 s apart; the first tells nothing of pods yet
+	up, reasons := s.wakes(6) // 15 s apart; the first cycle knows no pods yet
 	if up[4] != "a" || up[5] != "a+b" {
 		t.Errorf("%q have replicas, want the cheapest for a minute and then the other too", up)
 	}
@@ -315,9 +315,8 @@ func TestAVariantThatNoNodeTakesGivesWayToTheNext(t *testing.T) {
 	}
 }
 
-// TestAVariantThatIsLateGivesWayToTheNext: its pods are placed and never Ready, for
-// longer than one and a half times its start-up of 45 s. That takes to remember when
-// it was called.
+// TestAVariantThatIsLateGivesWayToTheNext: the pods of the first variant have nodes, and are not
+// Ready after 1.5 times the start-up of 45 s. The cycle has to remember when it called them.
 func TestAVariantThatIsLateGivesWayToTheNext(t *testing.T) {
 	s := asleep(t, 1, 5)
 	s.failing = 1
@@ -331,8 +330,8 @@ func TestAVariantThatIsLateGivesWayToTheNext(t *testing.T) {
 	}
 }
 
-// TestAVariantThatAQuotaRefusesGivesWayAtOnce: by the next cycle, and the other one
-// stays called while it starts. Where neither gets any, they are asked for in turn.
+// TestAVariantThatAQuotaRefusesGivesWayAtOnce: the next variant is called by the next cycle and
+// stays called while it starts. Where no variant gets any, they are tried in turn.
 func TestAVariantThatAQuotaRefusesGivesWayAtOnce(t *testing.T) {
 	limited := func(quota map[string]scaling.Accelerators) *idlePlant {
 		s := asleep(t, 1, 5)
@@ -368,13 +367,13 @@ func TestAVariantThatAQuotaRefusesGivesWayAtOnce(t *testing.T) {
 	}
 }
 
-// TestADeletedTargetDoesNotKeepTheModelAtZero: its variant stays, with a decision
-// for a replica.
+// TestADeletedTargetDoesNotKeepTheModelAtZero: the variant of the target stays, with a decision for
+// one replica.
 func TestADeletedTargetDoesNotKeepTheModelAtZero(t *testing.T) {
 	for name, tt := range map[string]struct {
 		gone    bool
 		enabled bool
-		want    int // the first cycle, from 0, after which the other has a replica
+		want    int // the first cycle, from 0, after which b has a replica
 	}{
 		"deleted":                       {true, true, 0},
 		"deleted, and zero is off":      {true, false, 0},
@@ -399,8 +398,8 @@ func TestADeletedTargetDoesNotKeepTheModelAtZero(t *testing.T) {
 	}
 }
 
-// TestAnUnreadTargetThatServesIsNotReplaced: a pod of it is Ready, for hours, be
-// requests there or not.
+// TestAnUnreadTargetThatServesIsNotReplaced: a pod of the target is Ready for hours, with or
+// without requests.
 func TestAnUnreadTargetThatServesIsNotReplaced(t *testing.T) {
 	for _, enabled := range []bool{true, false} {
 		s := newRest(constrain.Zero{Enabled: enabled, Retention: 2 * time.Minute}, 1, 5)

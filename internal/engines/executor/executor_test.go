@@ -12,15 +12,14 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// start is when a pass began after the start of its executor, when the next was
-// planned, and what asked for it.
+// start is one pass: when it began after the start of its executor, the planned interval to the
+// next one, and the reasons for it.
 type start struct {
 	At, Interval time.Duration
 	Reasons      []string
 }
 
-// run runs an executor for a length of virtual time, with act beside it, and returns the
-// passes.
+// run runs an executor for a length of virtual time, concurrently with act, and returns the passes.
 func run(t *testing.T, mode Mode, interval, length time.Duration, act func(e *Executor)) []start {
 	t.Helper()
 	var starts []start
@@ -61,9 +60,8 @@ func TestEachModeRunsWhenItsNameSays(t *testing.T) {
 	}
 }
 
-// TestChangesThatComeTogetherAreOnePass lets many changes come within the second after a
-// start. The first change of a later burst starts a pass at once, so there may be one more
-// pass.
+// TestChangesThatComeTogetherAreOnePass sends many changes at once. Within the second after a start
+// they cause one pass. Later, the first of them starts a pass at once, so there may be one more.
 func TestChangesThatComeTogetherAreOnePass(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -123,7 +121,7 @@ func TestWhatAClientWaitsForWaitsForATenthOfASecondAtMost(t *testing.T) {
 	const ms = time.Millisecond
 	tests := []struct {
 		name            string
-		changed, hurry  time.Duration // after the first pass; 0 for never
+		changed, hurry  time.Duration // after the first pass; 0: never
 		interval        time.Duration
 		hybrid, polling []time.Duration // when passes begin
 	}{

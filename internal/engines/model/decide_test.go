@@ -17,8 +17,8 @@ import (
 
 var at = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// snapshot is a variant with a profile and so many idle replicas, three of which would
-// serve the arrival rate.
+// snapshot returns a variant with a profile and idle replicas, three of which would serve the
+// arrival rate.
 func snapshot(replicas scaling.Replicas) scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	s := scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, At: at, Window: time.Minute, Load: scaling.Load{
@@ -68,8 +68,10 @@ func TestEveryEngineAsksItsAnalyzers(t *testing.T) {
 		{"tokens", Saturation, Tokens, nil, saturation.TokensName, nil, ""},
 		{"tokens that cannot be counted", Saturation, Tokens, noCache, saturation.Name, []string{saturation.TokensName}, ""},
 		{"the queueing model", Queueing, Spare, nil, queueing.Name, []string{saturation.Name}, ""},
-		{"the queueing model without an objective", Queueing, Spare, noObjective, saturation.Name, []string{queueing.Name}, "queueing has no vote, saturation decides (ServiceClassMissing"},
-		{"the queueing model without an objective, and tokens", Queueing, Tokens, noObjective, saturation.TokensName, []string{queueing.Name}, "queueing has no vote, tokens decides"},
+		{"the queueing model without an objective", Queueing, Spare, noObjective, saturation.Name, []string{queueing.Name},
+			"queueing has no vote, saturation decides (ServiceClassMissing"},
+		{"the queueing model without an objective, and tokens", Queueing, Tokens, noObjective, saturation.TokensName, []string{queueing.Name},
+			"queueing has no vote, tokens decides"},
 		{"hybrid", Hybrid, Spare, nil, queueing.Name, []string{saturation.Name}, ""},
 		{"hybrid with tokens", Hybrid, Tokens, nil, queueing.Name, []string{saturation.TokensName}, ""},
 		{"hybrid without an objective", Hybrid, Spare, noObjective, saturation.Name, []string{queueing.Name}, "saturation decides alone (ServiceClassMissing"},
@@ -94,8 +96,8 @@ func TestEveryEngineAsksItsAnalyzers(t *testing.T) {
 	}
 }
 
-// TestAnalyzerKeepsItsVoteForThreeIntervals: the rate fails from the second
-// minute on, while the fleet is much too large.
+// TestAnalyzerKeepsItsVoteForThreeIntervals: the arrival rate is missing from the second minute on,
+// while the fleet is much too large.
 func TestAnalyzerKeepsItsVoteForThreeIntervals(t *testing.T) {
 	for _, engine := range []Engine{Queueing, Hybrid} {
 		history := scaling.History{}
@@ -112,7 +114,7 @@ func TestAnalyzerKeepsItsVoteForThreeIntervals(t *testing.T) {
 			if live := minute > 0 && minute <= 3; live && target != 9 {
 				t.Errorf("%s, minute %d: %d replicas, although queueing has a vote and knows nothing", engine, minute, target)
 			}
-			if minute > 3 && target != 2 { // 9 replicas with a KV cache usage of 0.1 fill 9 x 0.1/0.7 up to where growth begins
+			if minute > 3 && target != 2 { // 9 replicas at a KV cache usage of 0.1 are 9 x 0.1/0.7 full ones
 				t.Errorf("%s, minute %d: %d replicas, want 2 of saturation alone", engine, minute, target)
 			}
 			history = scaling.History{snap.Variants[0].Key: {Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), ModelPast: scaling.ModelPast{Informed: out.Informed}}}
@@ -124,15 +126,15 @@ func TestAnalyzerKeepsItsVoteForThreeIntervals(t *testing.T) {
 	}
 }
 
-// TestNothingIsGivenUpWhileAProfileIsLearned: nine replicas without a stated profile serve
-// what three could. Tokens decide until the profile is learned, and the queueing model then;
-// engines that size by no profile do not wait for one.
+// TestNothingIsGivenUpWhileAProfileIsLearned: nine replicas without a stated profile serve what
+// three could. Tokens decide until the profile is learned, and then the queueing model. Engines
+// that use no profile do not wait.
 func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
 	for _, tc := range []struct {
 		engine   Engine
 		decoding float64
-		waits    bool   // to give up
-		model    string // that runs on an H100
+		waits    bool   // with the reduction
+		model    string // its variant has an H100
 	}{
 		{Hybrid, 5, true, "m"},
 		{Queueing, 5, true, "m"},
@@ -171,8 +173,8 @@ func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
 	}
 }
 
-// TestAComputedProfileGrowsBySteps: a computed profile exists from the first cycle on, and
-// orders at most as many replicas as are Ready, although five would be needed.
+// TestAComputedProfileGrowsBySteps: a computed profile exists from the first cycle on. It orders at
+// most as many replicas as are Ready, although five are needed.
 func TestAComputedProfileGrowsBySteps(t *testing.T) {
 	snap := snapshot(2)
 	v := &snap.Variants[0]
@@ -184,8 +186,8 @@ func TestAComputedProfileGrowsBySteps(t *testing.T) {
 	}
 }
 
-// TestAFitThatOutlivedARestartDecidesAtTheFirstLook: a new process with the stored fit
-// decides as the earlier process would have, and a new process without it holds.
+// TestAFitThatOutlivedARestartDecidesAtTheFirstLook: a new process with the stored fit decides as
+// the old one would; without the fit it holds.
 func TestAFitThatOutlivedARestartDecidesAtTheFirstLook(t *testing.T) {
 	look := func(minute int, past scaling.Past) (Outcome, scaling.Past) {
 		snap := snapshot(9)
@@ -294,8 +296,8 @@ func TestGrowthThatIsRememberedIsOrderedAhead(t *testing.T) {
 	}
 }
 
-// TestTrafficIsOfTheLatestLook: a variant that was added later, or restored after a
-// restart, remembers less of the model or nothing.
+// TestTrafficIsOfTheLatestLook: a variant that was added later, or restored after a restart,
+// remembers less of the model or nothing.
 func TestTrafficIsOfTheLatestLook(t *testing.T) {
 	out, history := growing(t, Queueing, nil)
 	snap := snapshot(3)
@@ -346,7 +348,7 @@ func TestHybridTakesNoVariantForBetterThanItsProfile(t *testing.T) {
 		change   func(*scaling.Variant)
 		v, cheap scaling.Replicas
 	}{
-		// 3 x 0.78/0.7 replicas are 3.34.
+		// 3 x 0.78/0.7 = 3.34 replicas are needed.
 		{"as fast", func(*scaling.Variant) {}, 3, 1},
 		{"no profile", func(v *scaling.Variant) { v.Profile = scaling.Profile{} }, 4, 0},
 		{"out of reach of the objectives", func(v *scaling.Variant) { v.Profile.Alpha = 41 }, 4, 0},
@@ -358,15 +360,15 @@ func TestHybridTakesNoVariantForBetterThanItsProfile(t *testing.T) {
 	}
 }
 
-// TestHybridCountsAFasterReplicaForMore: two variants have the same KV caches, and one
-// computes four times as fast at twice the cost. The load needs more replicas, and those of
-// the faster variant carry it at the least cost, for the demand of saturation too.
+// TestHybridCountsAFasterReplicaForMore: two variants have the same KV caches, and one computes
+// four times as fast at twice the cost. Growth by the faster one costs least, for the demand of
+// saturation too.
 func TestHybridCountsAFasterReplicaForMore(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		fast   scaling.Replicas // Ready replicas of the fast variant
 		method Method
-		known  float64 // tokens that were last seen of one
+		known  float64 // last known token capacity of a fast replica
 	}{
 		{"both run", 1, Spare, 0},
 		{"the fast one never ran", 0, Spare, 0},
@@ -392,10 +394,10 @@ func TestHybridCountsAFasterReplicaForMore(t *testing.T) {
 			snap.Load.ArrivalRate, snap.Load.ITL = fresh(200), fresh(46.8)
 			history := scaling.History{fast.Key: {Capacity: scaling.TokenCapacity{PerReplica: tc.known, At: at.Add(-time.Hour)}}}
 			out := Decide(Input{Snapshot: snap, History: history, Settings: settings(Hybrid, tc.method), Interval: time.Minute})
-			// A slow replica serves 8.9 requests/s within the objectives, a fast one 39.7: those for
-			// what arrives and waits are 5. Where both run, the overload asks for 9: it is measured by
-			// the mean ITL, of which a fast replica completes 22. The latencies of replicas in which
-			// requests wait correct no profile.
+			// Within the objectives a slow replica serves 8.9 requests/s and a fast one 39.7, so 5
+			// fast ones serve arrivals and backlog. Where both run, the overload asks for 9: it is
+			// estimated by the mean ITL, at which a fast replica completes 22. Latencies correct no
+			// profile while requests wait.
 			if slow, n := out.Decisions[0], out.Decisions[1]; slow.Target() != 3 || n.Target() < 5 || n.Target() > 9 {
 				t.Errorf("%d slow and %d fast replicas, want 3 and 5 to 9: %s", slow.Target(), n.Target(), n.Cause().Detail)
 			}
@@ -403,8 +405,8 @@ func TestHybridCountsAFasterReplicaForMore(t *testing.T) {
 	}
 }
 
-// TestABacklogIsKnownAlthoughOneReplicaIsSilent: the remembered backlog is used for two
-// windows, not for as long as a replica does not report.
+// TestABacklogIsKnownAlthoughOneReplicaIsSilent: the remembered backlog is used for two windows,
+// even if the replica stays silent for longer.
 func TestABacklogIsKnownAlthoughOneReplicaIsSilent(t *testing.T) {
 	history := scaling.History{}
 	for minute, want := range []float64{30, 30, 20, 20} {

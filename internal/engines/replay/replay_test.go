@@ -10,7 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// growing is a cycle with its plan.
+// growing returns a recorded cycle with its plan.
 func growing(t *testing.T) record.Cycle {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "cmd", "wva", "testdata", "samples", "growing.json"))
@@ -26,7 +26,7 @@ func growing(t *testing.T) record.Cycle {
 	return c
 }
 
-// withAnother returns c with a second model, which is the first under another name.
+// withAnother returns c with a second model, a copy of the first under another name.
 func withAnother(c record.Cycle) record.Cycle {
 	s := c.Snapshots[0]
 	s.Model = scaling.ModelKey{Namespace: "other", ID: s.Model.ID}

@@ -11,14 +11,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce: after a restart of the cluster all
-// replicas are starting, and they suffice for the load. However long they take, the orders
-// never exceed what the arrival rate needs and a third of that for the backlog.
+// TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce: after a restart of the cluster all replicas
+// are starting, and they suffice for the load. However long they take, the orders never exceed 4/3
+// of what the arrival rate needs; the third is for the backlog.
 func TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce(t *testing.T) {
 	const rate, each = 3.6, 0.5 // requests/s; batches of 10, 20 s a request
 	for _, usual := range []time.Duration{0, 2 * time.Minute, 10 * time.Minute} {
 		for _, takes := range []time.Duration{2 * time.Minute, 4 * time.Minute, 10 * time.Minute, time.Hour} {
-			for _, patience := range []time.Duration{time.Minute, 24 * time.Hour} { // of the clients
+			for _, patience := range []time.Duration{time.Minute, 24 * time.Hour} { // of clients
 				for _, measured := range []bool{true, false} {
 					t.Run(fmt.Sprintf("usual start-up %s, this time %s, clients wait %s, rate measured %t", usual, takes, patience, measured), func(t *testing.T) {
 						in := asleep(0)
@@ -41,7 +41,7 @@ func TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce(t *testing.T) {
 							v.Replicas.Current = past.Desired
 							v.Replicas.Pending = past.Desired
 						}
-						// 15 s of arrivals waited before the first look.
+						// 15 s of arrivals wait at the first look.
 						most := scaling.Replicas(math.Ceil((4./3*rate + rate*15/clearLeast.Seconds()) / each))
 						if v.Replicas.Current > most {
 							t.Errorf("%d replicas are ordered, want at most %d for %g requests/s", v.Replicas.Current, most, rate)
@@ -53,8 +53,8 @@ func TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce(t *testing.T) {
 	}
 }
 
-// TestTheBestThatIsKnownSizesAReplica: the queueing model within the objective, else the
-// profile, else an assumption.
+// TestTheBestThatIsKnownSizesAReplica: in this order, the queueing model within the objective, the
+// profile, an assumption.
 func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 	profile := scaling.Profile{Source: "test", Alpha: 20, Beta: 0.4, Gamma: 5, Delta: 0.01, MaxBatchSize: 64}
 	objective := scaling.Objective{TTFT: 1000, ITL: 24} // 10 requests together: 20 + 0.4 n
@@ -79,11 +79,11 @@ func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 		}, 10 / 2.391, "by its profile"},
 		"by an objective that cannot be met": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile, in.Objective = profile, scaling.Objective{ITL: 19}
-		}, 2.5, "sized to a tenth above its best"}, // 20 + 0.4 n = 1.1 x 20.4: 6.1 together at the most, 2.73 requests/s
+		}, 2.5, "sized to a tenth above its best"}, // 20 + 0.4 n = 1.1 x 20.4: at most 6.1 together, 2.73 requests/s
 		"within the objective": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile, in.Snapshot.Variants[0].Limits = profile, scaling.EngineLimits{MaxBatch: 64}
 			in.Objective, in.Sizing = objective, queueing.Options{}
-		}, 4.18, "ITL of 24 ms at the mean limits the rate"}, // 10 / 2.391, as many as keep the ITL
+		}, 4.18, "ITL of 24 ms at the mean limits the rate"}, // 10 / 2.391, as many as meet the ITL
 		"within the objective, in what its KV cache holds": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile, in.Snapshot.Variants[0].Limits = profile, scaling.EngineLimits{MaxBatch: 64}
 			in.Objective = scaling.Objective{ITL: 40}
@@ -103,22 +103,21 @@ func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 	}
 }
 
-// TestWhatStartsElsewhereIsNotOrderedAgain: replicas of another variant, started by hand or
-// called before, may become Ready.
+// TestWhatStartsElsewhereIsNotOrderedAgain: replicas of another variant may still become Ready,
+// whether started by hand or called before.
 func TestWhatStartsElsewhereIsNotOrderedAgain(t *testing.T) {
 	for _, elsewhere := range []scaling.Replicas{0, 2, 9} {
 		in := asleep(550)
 		called(&in, time.Minute, 1)
 		in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: elsewhere, Pending: elsewhere}
-		// 550 in 360 s are 3.1 replicas.
+		// 550 requests in 360 s need 3.1 replicas.
 		if got, want := targets(Decide(in))["a"], max(1, 4-elsewhere); got != want {
 			t.Errorf("%d of b start: %d of a are called, want %d", elsewhere, got, want)
 		}
 	}
 }
 
-// TestWhatArrivesIsSeenByHowTheBacklogGrows: without a replica there is no measured arrival
-// rate.
+// TestWhatArrivesIsSeenByHowTheBacklogGrows: without a replica the arrival rate is not measured.
 func TestWhatArrivesIsSeenByHowTheBacklogGrows(t *testing.T) {
 	for name, tt := range map[string]struct {
 		backlog  scaling.Backlog

@@ -18,11 +18,10 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func key(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
 
-// asleep is a model with two variants and no replica, for which so many requests wait at
-// the gateway. The first variant is the cheaper one; a replica of either computes 10
-// requests together and usually starts in two minutes. With the assumed 20 s for a request
-// it serves 0.5 requests/s, or 180 requests in the 6 minutes in which a backlog is to be
-// cleared.
+// asleep returns a model with two variants and no replica, for which requests wait at the gateway.
+// The first variant is the cheaper one. A replica of either computes 10 requests together and
+// usually starts in two minutes. With the assumed 20 s a request it serves 0.5 requests/s, or 180
+// requests in the 6 minutes in which a backlog has to be cleared.
 func asleep(waiting float64) Input {
 	variant := func(name string, cost float64) scaling.Variant {
 		return scaling.Variant{
@@ -39,19 +38,19 @@ func asleep(waiting float64) Input {
 	}
 }
 
-// called calls replicas of the first variant so long ago; the target follows.
+// called makes the first variant one that was called some time ago; its target has followed.
 func called(in *Input, ago time.Duration, replicas scaling.Replicas) {
 	in.History[key("a")] = scaling.Past{Desired: replicas, DecidedAt: noon.Add(-ago), Called: noon.Add(-ago)}
 	in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{Observed: true, Current: replicas, Pending: replicas}
 }
 
-// unplaced calls two replicas of the first variant so long ago; no node takes one of them.
+// unplaced is called with two replicas, of which no node takes one.
 func unplaced(in *Input, ago time.Duration) {
 	called(in, ago, 2)
 	in.Snapshot.Variants[0].Replicas.Unschedulable = 1
 }
 
-// free is an inventory of nodes with so many free accelerators of one variant's type.
+// free returns an inventory of nodes with free accelerators of the type of one variant.
 func free(name string, gpus scaling.Accelerators) scaling.Inventory {
 	return scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: name + "-type", Total: 8, Free: []scaling.FreeNodes{{GPUs: gpus, Nodes: 4}}}}}
 }
@@ -72,21 +71,22 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		name    string
 		waiting float64
 		change  func(*Input)
-		want    map[string]scaling.Replicas // nil where the optimizer is left to decide
-		reason  scaling.Reason              // of the first that changes
+		want    map[string]scaling.Replicas // nil where the optimizer decides
+		reason  scaling.Reason              // of the first decision that changes
 	}{
 		{"one request", 1, func(*Input) {}, map[string]scaling.Replicas{"a": 1, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"no request waits", 0, func(*Input) {}, nil, ""},
 		{"it is not known whether anybody waits", 0, func(in *Input) { in.Snapshot.Load = scaling.Load{} }, nil, ""},
 		{"a backlog", 400, func(*Input) {}, map[string]scaling.Replicas{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"what arrives during the start-up is part of it", 0, func(in *Input) {
-			in.Snapshot.Load.ArrivalRate = scaling.Measured(2, scaling.Fresh) // 2/s, and 2/s for 120 s in 360 s: 2.67/s
+			in.Snapshot.Load.ArrivalRate = scaling.Measured(2, scaling.Fresh) // 2/s, and for 120 s of 360 s 2/s more: 2.67/s
 		}, map[string]scaling.Replicas{"a": 6, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"up to maxReplicas", 1000, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 4 }, map[string]scaling.Replicas{"a": 4, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"batch size by the profile", 400, func(in *Input) {
 			in.Snapshot.Variants[0].Limits, in.Snapshot.Variants[0].Profile = scaling.EngineLimits{}, scaling.Profile{MaxBatchSize: 5}
 		}, map[string]scaling.Replicas{"a": 5, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"batch size unknown", 1300, func(in *Input) { in.Snapshot.Variants[0].Limits = scaling.EngineLimits{} }, map[string]scaling.Replicas{"a": 3, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"batch size unknown", 1300, func(in *Input) { in.Snapshot.Variants[0].Limits = scaling.EngineLimits{} }, map[string]scaling.Replicas{"a": 3, "b": 0},
+			scaling.ReasonRequestsWaiting},
 		{"a KV cache that holds fewer", 100, func(in *Input) { // 4000 tokens, 1000 a request
 			in.History[key("a")] = scaling.Past{Capacity: scaling.TokenCapacity{PerReplica: 4000}}
 			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Measured(700, scaling.Fresh), scaling.Measured(300, scaling.Fresh)
@@ -100,10 +100,12 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			in.Inventory = free("b", 2)
 			in.Inventory.Groups = append(in.Inventory.Groups, free("a", 1).Groups...)
 		}, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
-		{"nothing fits: a node may be added", 1, func(in *Input) { in.Inventory = scaling.Inventory{Known: true} }, map[string]scaling.Replicas{"a": 1, "b": 0}, scaling.ReasonRequestsWaiting},
+		{"nothing fits: a node may be added", 1, func(in *Input) { in.Inventory = scaling.Inventory{Known: true} }, map[string]scaling.Replicas{"a": 1, "b": 0},
+			scaling.ReasonRequestsWaiting},
 		{"the cheapest may have none", 1, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 0 }, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"the cheapest is paused", 1, func(in *Input) { in.Snapshot.Variants[0].Paused = true }, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
-		{"the cheapest cannot be read", 1, func(in *Input) { in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{} }, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		{"the cheapest cannot be read", 1, func(in *Input) { in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{} },
+			map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"it may be running, its scale is unreadable", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
 			in.History[key("a")] = scaling.Past{Desired: 2, UnseenSince: noon.Add(-time.Minute)}
@@ -207,7 +209,7 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			if reason != tt.reason {
 				t.Errorf("reason %q, want %q", reason, tt.reason)
 			}
-			// The decision stays while no change is seen.
+			// The decision stays while nothing changes.
 			for i := 0; i < 3 && out.Decisions != nil; i++ {
 				follow(&in, out)
 				again := Decide(in)
@@ -238,8 +240,8 @@ func follow(in *Input, out Outcome) {
 	in.History = history
 }
 
-// TestTheNextVariantIsCalledOnce: three variants never become Ready. Each is called after
-// the patience with the one before, and all of them stay called.
+// TestTheNextVariantIsCalledOnce: three variants never become Ready. Each is called when the
+// patience with the one before ends, and all of them stay called.
 func TestTheNextVariantIsCalledOnce(t *testing.T) {
 	in := asleep(5)
 	third := in.Snapshot.Variants[1]
@@ -261,7 +263,7 @@ func TestTheNextVariantIsCalledOnce(t *testing.T) {
 		}
 		in.Snapshot.At = in.Snapshot.At.Add(10 * time.Second)
 	}
-	// 1.5 times the usual two minutes, to the next look.
+	// A wait of 1.5 times the usual two minutes ends at the next look.
 	if diff := cmp.Diff([]string{"a=1 at 0s", "b=1 at 3m10s", "c=1 at 6m20s"}, got); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
@@ -286,8 +288,7 @@ func TestTheCallIsForgottenWhenItIsOver(t *testing.T) {
 }
 
 // TestAWakeUpIsHeldBackByItsStepAlone: Retention does not undo a start from zero, and no
-// stabilization period delays it. The step is the user's, and any step allows the first
-// replica.
+// stabilization period delays it. The user sets the step, and any step allows the first replica.
 func TestAWakeUpIsHeldBackByItsStepAlone(t *testing.T) {
 	for step, want := range map[scaling.Replicas]scaling.Replicas{0: 4, 1: 1, 3: 3} {
 		in := asleep(550)

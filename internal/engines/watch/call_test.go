@@ -11,7 +11,7 @@ func TestARequestForAModelAtZeroIsNews(t *testing.T) {
 	m := scaling.ModelKey{Namespace: "ns", ID: "m"}
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	for name, tt := range map[string]struct {
-		targets []scaling.Replicas // decided, of its variants
+		targets []scaling.Replicas // decided targets of its variants
 		load    scaling.Load
 		want    string // part of the reason, "" for none
 	}{

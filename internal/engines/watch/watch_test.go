@@ -22,15 +22,14 @@ var (
 	key      = scaling.VariantKey{Namespace: "n", Name: "v"}
 )
 
-// world holds all dependencies of a Watch. The analyses of the snapshots of a model are
-// given with them.
+// world implements all dependencies of a Watch, with given snapshots and their analyses.
 type world struct {
 	fleet    scaling.Fleet
 	fleetErr error
 
 	snapshots  []scaling.Snapshot
 	signals    map[scaling.ModelKey]scaling.Signal
-	others     []scaling.Analysis // that decide beside the foremost
+	others     []scaling.Analysis // analyses that decide beside the foremost
 	refreshErr error
 	calls      []string
 
@@ -75,8 +74,8 @@ func (w *world) context(t *testing.T) context.Context {
 	return logr.NewContext(t.Context(), log)
 }
 
-// settled returns a world in which the last cycle saw one model, steady, with
-// its two replicas Ready, and nothing has changed since.
+// settled returns a world in which the last cycle saw one steady model with two Ready replicas, and
+// nothing has changed since.
 func settled() *world {
 	counts := scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 2}
 	fleet := scaling.Fleet{At: at, Variants: []scaling.Variant{{Key: key, Model: theModel, Replicas: counts}}}
@@ -268,7 +267,7 @@ func TestAFailureIsCountedEachTimeAndLoggedWhenItBeginsAndEnds(t *testing.T) {
 	watch, ctx := w.watch(), w.context(t)
 	steps := []struct {
 		fleet, refresh error
-		want           string // in the only line that operators see
+		want           string // in the only log line
 	}{
 		{nil, nil, ""},
 		{nil, errors.New("refused"), `"error"="refused"`},

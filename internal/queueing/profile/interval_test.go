@@ -8,12 +8,12 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestNineOfTenIntervalsHoldTheTruth: looks at replicas that keep the law, whose
-// measurements are off at random, after half an hour and after a night.
+// TestNineOfTenIntervalsHoldTheTruth: replicas keep the law, and their measurements have random
+// errors. It holds after five minutes, half an hour and a night.
 func TestNineOfTenIntervalsHoldTheTruth(t *testing.T) {
 	for name, tt := range map[string]struct {
 		minutes int
-		off     float64 // the part by which a measurement is off
+		off     float64 // relative standard deviation of a measurement
 	}{
 		"half an hour":          {30, 0.03},
 		"half an hour, precise": {30, 0.02},
@@ -47,7 +47,7 @@ func TestNineOfTenIntervalsHoldTheTruth(t *testing.T) {
 					}
 					asked[i]++
 					in, is := e.at(of), dot(truth, of)
-					if i == 3 { // no engine keeps the law at other lengths more exactly than that
+					if i == 3 { // no engine keeps the law more exactly than that at other lengths
 						in, is = e.latency(of), is*(1+bent*r.NormFloat64())
 					}
 					if in.Low <= is && is <= in.High {
@@ -64,8 +64,8 @@ func TestNineOfTenIntervalsHoldTheTruth(t *testing.T) {
 	}
 }
 
-// TestALawThatIsBentIsDoubted: where a band is off the straight line by more than its looks
-// explain, intervals grow by that.
+// TestALawThatIsBentIsDoubted: where the mean of a band is off the straight line by more than its
+// scatter explains, the intervals grow by that.
 func TestALawThatIsBentIsDoubted(t *testing.T) {
 	var straight, bent scaling.Fit
 	for minute := range 60 {
@@ -89,7 +89,7 @@ func TestALawThatIsBentIsDoubted(t *testing.T) {
 	}
 }
 
-// drawn returns coefficients as they are believed to be, none of them negative.
+// drawn returns random coefficients of the distribution l, none of them negative.
 func drawn(r *rand.Rand, l linear) (out [3]float64) {
 	for i := range 3 {
 		for out[i] <= 0 {

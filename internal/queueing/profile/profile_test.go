@@ -19,11 +19,11 @@ var (
 	two = scaling.VariantKey{Namespace: "ns", Name: "two"}
 )
 
-// machine is a replica by the law that is learned.
+// machine is a replica that keeps the law, with its coefficients in ms.
 type machine struct{ a, b, d float64 }
 
-// pace is what it shows while so many requests are decoding, with prompts and answers of
-// so many tokens, and measurements that are off by a part.
+// pace returns the pace of m with a number of requests decoding, prompts and answers of so many
+// tokens, and measurements that are off by a part.
 func (m machine) pace(decoding, prompt, answer, off float64) scaling.Pace {
 	step := m.a + m.b*meets(decoding) + m.d*prompt*decoding/(answer-1)
 	itl, started := step*(1+off), 1000*decoding/((answer-1)*step*(1+off))
@@ -46,8 +46,8 @@ func snapshot(minute int, prompt float64, paces ...scaling.Pace) scaling.Snapsho
 	return s
 }
 
-// TestAReplicaIsLearned: half an hour of varying load is enough to say how long a step
-// takes at every concurrency that was seen, whatever is believed before.
+// TestAReplicaIsLearned: half an hour of varying load tells the time of a step at every concurrency
+// that occurred, whatever the belief before.
 func TestAReplicaIsLearned(t *testing.T) {
 	for name, tt := range map[string]struct {
 		truth          machine
@@ -74,7 +74,7 @@ func TestAReplicaIsLearned(t *testing.T) {
 			b := tt.before.After(f)
 			p := b.Profile(tt.prompt, tt.answer)
 			for decoding := 1.0; decoding <= 42; decoding *= 1.5 {
-				n := decoding + 1 // of which one is the request itself
+				n := decoding + 1 // including the request itself
 				itl := tt.truth.a + tt.truth.b*n + tt.truth.d*tt.prompt*decoding/(tt.answer-1)
 				if got := p.Alpha + p.Beta*n; math.Abs(got-itl) > 0.05*itl && p.Alpha > 0 {
 					t.Errorf("%.0f decoding: an ITL of %.2f ms, want %.2f", decoding, got, itl)
@@ -88,7 +88,7 @@ func TestAReplicaIsLearned(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoOrdinaryStepTeachesNothing: and an overload teaches only who knows nothing.
+// TestWhatIsNoOrdinaryStepTeachesNothing: an overload teaches only while nothing else is known.
 func TestWhatIsNoOrdinaryStepTeachesNothing(t *testing.T) {
 	pace := machine{12, 0.2, 0.04}.pace(10, 500, 200, 0)
 	known := scaling.Fit{}
@@ -103,7 +103,7 @@ func TestWhatIsNoOrdinaryStepTeachesNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		past   scaling.Fit
 		change func(*scaling.Snapshot)
-		want   float64 // windows more
+		want   float64 // windows that are added
 	}{
 		"an ordinary step":                {known, func(*scaling.Snapshot) {}, 1},
 		"requests wait":                   {known, queue, 0},
@@ -131,7 +131,7 @@ func TestWhatIsNoOrdinaryStepTeachesNothing(t *testing.T) {
 	}
 }
 
-// TestIdleHoursDoNotDrownBusyOnes and what changes is learned anew within half an hour.
+// TestIdleHoursDoNotDrownBusyOnes: a change is still learned within half an hour.
 func TestIdleHoursDoNotDrownBusyOnes(t *testing.T) {
 	was, is := machine{12, 0.2, 0.04}, machine{24, 0.4, 0.08}
 	var f scaling.Fit
@@ -160,14 +160,14 @@ func TestIdleHoursDoNotDrownBusyOnes(t *testing.T) {
 	expect("half an hour after the change", is, 40, 0.15)
 }
 
-// TestAnotherImageIsLearnedWithinSomeWindows, and until then what was learned of the one
-// before is the best guess, at every concurrency. Another accelerator is learned from nothing.
+// TestAnotherImageIsLearnedWithinSomeWindows: until then the fit of the image before is the best
+// guess, at every concurrency. For another accelerator, learning starts from nothing.
 func TestAnotherImageIsLearnedWithinSomeWindows(t *testing.T) {
 	was, is := machine{24, 0.4, 0.08}, machine{12, 0.2, 0.04}
 	concurrency := []float64{1, 5, 20, 40}
 	for name, tt := range map[string]struct {
 		change func(*scaling.Variant)
-		known  bool // from the first window
+		known  bool // after the first window
 	}{
 		"image":       {func(v *scaling.Variant) { v.Template = "b" }, true},
 		"accelerator": {func(v *scaling.Variant) { v.Accelerator = "L40S" }, false},
@@ -210,8 +210,9 @@ func TestAnotherImageIsLearnedWithinSomeWindows(t *testing.T) {
 	}
 }
 
-// TestVariantsThatWereNotSeen are believed to be as is stated of them, or else like the one
-// that was; what is stated of one that was seen gives way.
+// TestVariantsThatWereNotSeen: a variant that was never seen has its stated profile, or else
+// resembles the one that was seen. The stated profile of a variant that was seen gives way to the
+// measurements.
 func TestVariantsThatWereNotSeen(t *testing.T) {
 	fits := map[scaling.VariantKey]scaling.Fit{}
 	for minute := range 20 {
@@ -238,7 +239,8 @@ func TestVariantsThatWereNotSeen(t *testing.T) {
 	if _, known := Of([]scaling.Variant{{Key: two}}, fits, 500, 200, 0); known {
 		t.Error("a profile is learned of what was never seen")
 	}
-	// The first is 20 and 0.4 with 0.08 ms for a token of a prompt, 32 in each of 200 steps.
+	// The first variant has alpha 20, beta 0.4 and 0.08 ms for each prompt token; a request has 500
+	// prompt tokens and 200 steps.
 	twice := func(p scaling.Profile) scaling.Profile {
 		p.Alpha, p.Beta, p.Gamma, p.Delta = 2*p.Alpha, 2*p.Beta, 2*p.Gamma, 2*p.Delta
 		return p
@@ -256,8 +258,8 @@ func TestVariantsThatWereNotSeen(t *testing.T) {
 	}
 }
 
-// TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo: an H100 reads 1.64 times as fast as an
-// A100, and what is neither reading nor computing takes as long.
+// TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo: an H100 reads 1.64 times as fast as an A100.
+// What is neither reading nor computing takes as long.
 func TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo(t *testing.T) {
 	on := func(key scaling.VariantKey, accelerator string) scaling.Variant {
 		return scaling.Variant{Key: key, Model: scaling.ModelKey{ID: "Qwen/Qwen3-14B"}, Accelerator: accelerator, GPUsPerReplica: 1}
@@ -301,7 +303,7 @@ func TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissingForAPriorIsSaid with what it is computed from.
+// TestWhatIsMissingForAPriorIsSaid: so is what a prior is computed from.
 func TestWhatIsMissingForAPriorIsSaid(t *testing.T) {
 	for _, tt := range []struct {
 		model, accelerator string
@@ -326,8 +328,8 @@ func TestWhatIsMissingForAPriorIsSaid(t *testing.T) {
 	}
 }
 
-// TestAReplicaIsNotTakenForTooSlowByWhatWasSeenOfFullOnes: 40 and more decode in each
-// replica, and an ITL is wanted that only a few together have.
+// TestAReplicaIsNotTakenForTooSlowByWhatWasSeenOfFullOnes: all measurements have 40 or more
+// requests decoding. Only small batches meet the wanted ITL.
 func TestAReplicaIsNotTakenForTooSlowByWhatWasSeenOfFullOnes(t *testing.T) {
 	fast := machine{3, 1.2, 0.03}
 	fits := map[scaling.VariantKey]scaling.Fit{}
@@ -341,8 +343,8 @@ func TestAReplicaIsNotTakenForTooSlowByWhatWasSeenOfFullOnes(t *testing.T) {
 	}
 }
 
-// TestSumsOfAnythingGiveAProfile: whatever was seen, coefficients are numbers, and no time
-// is negative.
+// TestSumsOfAnythingGiveAProfile: from any measurements, coefficients are finite, and no time is
+// negative.
 func TestSumsOfAnythingGiveAProfile(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -373,7 +375,8 @@ func TestSumsOfAnythingGiveAProfile(t *testing.T) {
 	}
 }
 
-// cycles returns what learns four variants of a model, and sizes by what was learned, once a minute.
+// cycles returns a function that learns the four variants of a model and sizes by that, once a
+// minute.
 func cycles() (cycle func(minute int), variants int) {
 	s := snapshot(1, 500)
 	s.Variants = nil
@@ -395,7 +398,7 @@ func cycles() (cycle func(minute int), variants int) {
 	}, len(s.Variants)
 }
 
-// BenchmarkLearn is of one variant in one cycle.
+// BenchmarkLearn measures one variant in one cycle.
 func BenchmarkLearn(b *testing.B) {
 	cycle, variants := cycles()
 	b.ReportAllocs()
@@ -406,11 +409,11 @@ func BenchmarkLearn(b *testing.B) {
 	}
 }
 
-// TestLearningAllocatesLittle: no more than 2 KiB for a variant in a cycle.
+// TestLearningAllocatesLittle: a variant allocates at most 2 KiB in a cycle.
 func TestLearningAllocatesLittle(t *testing.T) {
 	bytesAtMost := 2.0 * 1024
 	if race.Enabled {
-		bytesAtMost *= 16 // it puts on the heap what is on the stack otherwise
+		bytesAtMost *= 16 // the race detector moves values from the stack to the heap
 	}
 	const runs = 500
 	cycle, variants := cycles()

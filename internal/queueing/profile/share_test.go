@@ -8,7 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// inNamespace is a variant of a namespace, by a name, that is like every other that this returns.
+// inNamespace returns a variant that differs from its other results in namespace and name only.
 func inNamespace(namespace, name string) scaling.Variant {
 	return scaling.Variant{
 		Key:   scaling.VariantKey{Namespace: namespace, Name: name},
@@ -16,13 +16,13 @@ func inNamespace(namespace, name string) scaling.Variant {
 	}
 }
 
-// fleet is variants with what was seen of them.
+// fleet holds variants and their fits.
 type fleet struct {
 	variants []scaling.Variant
 	fits     map[scaling.VariantKey]scaling.Fit
 }
 
-// with adds a variant whose replicas were as m for so many windows.
+// with adds a variant whose replicas behaved as m for a number of windows.
 func (f *fleet) with(m machine, windows int, v scaling.Variant) {
 	if f.fits == nil {
 		f.fits = map[scaling.VariantKey]scaling.Fit{}
@@ -32,7 +32,7 @@ func (f *fleet) with(m machine, windows int, v scaling.Variant) {
 	f.look(m, windows, v)
 }
 
-// look adds windows in which replicas of v are as m.
+// look adds windows in which the replicas of v behave as m.
 func (f *fleet) look(m machine, windows int, v scaling.Variant) {
 	for range windows {
 		minute := int(f.fits[v.Key].At.Sub(at).Minutes()) + 1
@@ -47,7 +47,8 @@ func (f *fleet) look(m machine, windows int, v scaling.Variant) {
 	}
 }
 
-// shares returns the time of a step that is shared with v, in ms, and of how many namespaces; 0 for none.
+// shares returns the shared time of a step for v, in ms (0 without one), and from how many
+// namespaces it comes.
 func (f *fleet) shares(v scaling.Variant) (step float64, namespaces int) {
 	s := Share(f.variants, f.fits)[v.Key]
 	if !s.Known() {
@@ -56,7 +57,7 @@ func (f *fleet) shares(v scaling.Variant) (step float64, namespaces int) {
 	return dot(Unknown().After(scaling.Fit{Bands: s.Bands}).step.mean, sharedAt), s.Namespaces
 }
 
-// TestNamespacesShareWhatIsOfTheSameKind: and never with themselves.
+// TestNamespacesShareWhatIsOfTheSameKind: a namespace gets nothing from its own variants.
 func TestNamespacesShareWhatIsOfTheSameKind(t *testing.T) {
 	m := machine{12, 0.2, 0.04} // 17.6 ms at sharedAt
 	twice := machine{24, 0.4, 0.08}
@@ -125,8 +126,9 @@ func TestNamespacesShareWhatIsOfTheSameKind(t *testing.T) {
 	}
 }
 
-// TestWhatIsSharedIsAPriorAndNoEvidence: it sizes a variant of which nothing was seen, does not
-// count as seen, yields to a stated profile and to its own windows, however far off it is.
+// TestWhatIsSharedIsAPriorAndNoEvidence: a shared profile sizes a variant that was never seen, and
+// does not count as seen. It gives way to a stated profile and to the variant's own windows,
+// however wrong it is.
 func TestWhatIsSharedIsAPriorAndNoEvidence(t *testing.T) {
 	is := machine{24, 0.4, 0.08}
 	itl := func(p scaling.Profile, n float64) float64 { return p.Alpha + p.Beta*n }
@@ -180,8 +182,8 @@ func TestWhatIsSharedIsAPriorAndNoEvidence(t *testing.T) {
 	}
 }
 
-// TestAProfileThatWasMovedSaysByWhat: from what to what, by its own windows or by another variant, and
-// nothing where what was measured says what is stated.
+// TestAProfileThatWasMovedSaysByWhat: it names both profiles, and whether own windows or another
+// variant moved it. Where measurements confirm the stated profile, nothing is reported.
 func TestAProfileThatWasMovedSaysByWhat(t *testing.T) {
 	is := machine{20, 0.4, 0.08}
 	var f fleet

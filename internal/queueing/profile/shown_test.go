@@ -11,7 +11,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// learnedFrom is what was seen of a machine whose requests decode by the number of each minute.
+// learnedFrom returns the fit of m, with as many requests decoding in each minute as decoding
+// lists.
 func learnedFrom(m machine, decoding ...float64) (f scaling.Fit) {
 	for minute, n := range decoding {
 		s := snapshot(minute, 500, m.pace(n, 500, 200, 0))
@@ -22,7 +23,7 @@ func learnedFrom(m machine, decoding ...float64) (f scaling.Fit) {
 
 var stated = scaling.Profile{Source: "modelProfile", Alpha: 20, Beta: 0.4, Gamma: 10, Delta: 0.04}
 
-// TestShowsWhatSizesAreMadeOf: by the same rules as Of.
+// TestShowsWhatSizesAreMadeOf: Show follows the same rules as Of.
 func TestShowsWhatSizesAreMadeOf(t *testing.T) {
 	variants := []scaling.Variant{{Key: one}, {Key: two}, {Key: scaling.VariantKey{Namespace: "ns", Name: "three"}, Limits: scaling.EngineLimits{MaxBatch: 32}}}
 	fits := map[scaling.VariantKey]scaling.Fit{
@@ -42,12 +43,12 @@ func TestShowsWhatSizesAreMadeOf(t *testing.T) {
 		if got.From != want.from || got.Like.Name != want.like || math.Abs(got.Looks-want.looks) > 1e-9 {
 			t.Errorf("%s: %s, like %q, after %.1f looks; want %+v", got.Variant, got.From, got.Like.Name, got.Looks, want)
 		}
-		p.MaxBatchSize = variants[i].Limits.MaxBatch // Of allows for what was seen
+		p.MaxBatchSize = variants[i].Limits.MaxBatch // Of also limits the batch by what was seen
 		if diff := cmp.Diff(p, got.Profile); diff != "" {
 			t.Errorf("%s: the profile (-Of +Show):\n%s", got.Variant, diff)
 		}
 		at := got.ITL(8)
-		// A token meets half a request more in the mean than those that run beside it.
+		// On average a token shares its step with half a prefill more than the requests beside it.
 		if d := got.step.mean[2] / 2 * 500 / 199; math.Abs(at.Mean-d-(p.Alpha+8*p.Beta)) > 0.01 || !(at.Low < at.Mean && at.Mean < at.High) {
 			t.Errorf("%s: an ITL of %+v, the profile has %.3f", got.Variant, at, p.Alpha+8*p.Beta)
 		}
@@ -78,7 +79,8 @@ func TestOriginsAreNamed(t *testing.T) {
 	}
 }
 
-// TestBandsLieOnALawThatIsKept and where lengths are others now, where they would be with those.
+// TestBandsLieOnALawThatIsKept: where lengths have changed, the bands are shown at the present
+// lengths.
 func TestBandsLieOnALawThatIsKept(t *testing.T) {
 	m := machine{12, 0.2, 0.04}
 	f := learnedFrom(m, 0.4, 0.8, 5, 6, 20, 24, 40, 0.4, 0.8, 5, 6, 20)
@@ -107,7 +109,7 @@ func TestBandsLieOnALawThatIsKept(t *testing.T) {
 func TestDoubtsAreSaid(t *testing.T) {
 	law := machine{12, 0.2, 0.04}
 	two := learnedFrom(law, 2, 20, 2, 20)
-	for minute := range 16 { // a second model behind the name, half as fast
+	for minute := range 16 { // a second model under the same name, half as fast
 		m := []machine{law, {24, 0.4, 0.08}}[minute%2]
 		s := snapshot(10+minute, 500, m.pace(20, 500, 200, 0))
 		two = Learn(two, s, s.Variants[0])
@@ -167,7 +169,7 @@ func TestMissingSaysWhatKeepsAVariantFromBeingLearned(t *testing.T) {
 	}
 }
 
-// TestWhatIsShownNowIsBesideWhatIsKnown: by the same laws as what is shown to people.
+// TestWhatIsShownNowIsBesideWhatIsKnown: Presents follows the same laws as Show.
 func TestWhatIsShownNowIsBesideWhatIsKnown(t *testing.T) {
 	m := machine{12, 0.2, 0.04}
 	fits := map[scaling.VariantKey]scaling.Fit{one: learnedFrom(m, 1, 2, 4, 8, 16, 32)}

@@ -23,9 +23,9 @@ func named(t *testing.T, model, accelerator string) (Model, Accelerator) {
 	return m, on
 }
 
-// TestTheLawInNumbers: 8 * 10^9 parameters of 2 bytes at 0.8 * 3350 GB/s are read in 5.97 ms, 32
-// layers take 2.72 ms more; 700 tokens of 131 kB are read in 0.034 ms; and 16 * 10^9 operations
-// for a token at half of 989 * 10^12 take 0.032 ms.
+// TestTheLawInNumbers: reading 8 * 10^9 parameters of 2 bytes at 0.8 * 3350 GB/s takes 5.97 ms, and
+// 32 layers take 2.72 ms more. Reading 700 tokens of 131 kB takes 0.034 ms. 16 * 10^9 operations
+// for a token, at half of 989 * 10^12 per second, take 0.032 ms.
 func TestTheLawInNumbers(t *testing.T) {
 	m, on := named(t, "Llama-3.1-8B", "H100")
 	got, err := Of(m, on, 1, 700, 0.9)
@@ -40,7 +40,7 @@ func TestTheLawInNumbers(t *testing.T) {
 	}
 }
 
-// TestMoreHardwareIsFaster and a smaller, a quantized or a sparser model is.
+// TestMoreHardwareIsFaster: so is a smaller, a quantized or a sparser model.
 func TestMoreHardwareIsFaster(t *testing.T) {
 	of := func(model, accelerator string, count scaling.Accelerators) Speed {
 		m, on := named(t, model, accelerator)
@@ -73,22 +73,22 @@ type measurement struct {
 	Raw                    map[string]float64 `json:"raw_decode_ms_by_batch"`
 }
 
-// point is an ITL that was measured with so many requests decoding.
+// point is a measured ITL with n requests decoding.
 type point struct {
-	of     string // model without its quantization: what is left out together
+	of     string // model without its quantization; a fit leaves out all points of one
 	model  Model
 	on     Accelerator
 	gpus   float64
 	n, itl float64
 }
 
-// context is how many tokens requests of a benchmark hold in the mean, about.
+// context is the approximate mean number of tokens that a request of a benchmark holds.
 const context = 700
 
 func (p point) by(l law) Speed { return l.of(p.model, p.on, p.gpus, context) }
 
-// points are the ITLs that were measured, and of recommended profiles that are fitted to
-// measurements those at every doubling of the batch.
+// points returns the measured ITLs. Of a recommended profile without raw measurements it returns
+// the ITL of its fit at every doubling of the batch.
 func points(t *testing.T) []point {
 	t.Helper()
 	shared := os.Getenv("WVA_SHARED")
@@ -126,7 +126,7 @@ func points(t *testing.T) []point {
 	return out
 }
 
-// base is the name of a model without its owner and its quantization.
+// base returns the name of a model without its owner and its quantization.
 func base(model string) string {
 	name := strings.ToLower(model[strings.LastIndex(model, "/")+1:])
 	for _, cut := range []string{"-fp8", "-quantized", "-instruct", "-hf"} {
@@ -135,8 +135,8 @@ func base(model string) string {
 	return name
 }
 
-// fit returns the law that is closest to points in logarithms, every model counting as much,
-// but for one that is left out.
+// fit returns the law with the least squared logarithmic error at the points of all models but
+// without. Every model counts equally.
 func fit(all []point, without string) law {
 	count := map[string]float64{}
 	for _, p := range all {
@@ -170,7 +170,7 @@ func fit(all []point, without string) law {
 }
 
 // TestTheLawCoversModelsThatWereLeftOut: of models that the fit did not see, 75 to 90 % of the
-// measured ITLs are within what is stated with 80 %.
+// measured ITLs are within the stated 80 % interval.
 func TestTheLawCoversModelsThatWereLeftOut(t *testing.T) {
 	all := points(t)
 	if l := fit(all, ""); math.Abs(math.Log(l.layer/fitted.layer)) > 0.1 || math.Abs(math.Log(l.request/fitted.request)) > 0.3 {

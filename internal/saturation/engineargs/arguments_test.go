@@ -10,7 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// TestGoldenArguments reads the recorded cases where they are.
+// TestGoldenArguments compares with the recorded cases, where they are available.
 func TestGoldenArguments(t *testing.T) {
 	type inputs struct {
 		V1            string `json:"VLLM_USE_V1"`

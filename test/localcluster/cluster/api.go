@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// requestWithin bounds one request: a healthy server answers in milliseconds.
+// requestWithin limits one request: a healthy server answers in milliseconds.
 const requestWithin = 5 * time.Second
 
-// client speaks to the API server as its administrator, and over plain HTTP or
-// the cluster's own certificates to the other parts.
+// client speaks to the API server as its administrator, and to the other components over plain HTTP
+// or with the cluster's certificates.
 type client struct {
 	http  *http.Client
 	base  string
@@ -52,7 +52,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("status %d: %s", e.code, e.body) }
 
-// ok asks for url and returns nil if the answer is a success.
+// ok requests url and returns nil if the answer is a success.
 func (c *client) ok(ctx context.Context, url string) error {
 	_, err := c.do(ctx, http.MethodGet, url, nil)
 	return err
@@ -69,7 +69,7 @@ func (c *client) list(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// create posts object; an object of that name that exists already is a success.
+// create posts object. It succeeds, too, where an object of that name exists.
 func (c *client) create(ctx context.Context, path string, object any) error {
 	body, err := json.Marshal(object)
 	if err != nil {

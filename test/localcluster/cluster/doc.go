@@ -1,7 +1,6 @@
-// Package cluster starts, watches and ends the processes of a local control
-// plane, and keeps what is known of them in one folder. It uses the standard
-// library only: it talks to the API server as any client does, and knows nothing
-// of what runs inside the processes.
+// Package cluster starts, watches and ends the processes of a local control plane, and keeps what
+// is known of them in one folder. It uses the standard library only: it talks to the API server as
+// any client does, and depends on nothing that runs inside the processes.
 //
 // The folder D holds:
 //
@@ -15,6 +14,6 @@
 //	prometheus/scrape.d  scrape configuration files, read on POST /-/reload
 //	lock                 held while a command changes any of this
 //
-// A process is known by its id together with its start time, so a process that
-// got the id of one of ours later is never taken for it.
+// A process is identified by its id and its start time, so that a later process with the same id is
+// not taken for it.
 package cluster

@@ -9,16 +9,15 @@ import (
 	"os"
 )
 
-// DownOptions say which cluster to end.
+// DownOptions say which cluster Down ends.
 type DownOptions struct {
 	Dir      string    // the cluster's folder
 	KeepData bool      // keep what the cluster stored, for a later Up
 	Out      io.Writer // progress, for a person to read
 }
 
-// Down ends the recorded processes of the cluster in a folder and waits for them,
-// then removes what Up made there, except for bin. A folder without a cluster is a
-// success.
+// Down ends the recorded processes of the cluster in a folder and waits for them, then removes the
+// files that Up made there, except for bin. A folder without a cluster is a success.
 func Down(ctx context.Context, o DownOptions) error {
 	l, err := newLayout(o.Dir)
 	if err != nil {
@@ -55,15 +54,15 @@ func Down(ctx context.Context, o DownOptions) error {
 	return nil
 }
 
-// remove removes what belongs to the cluster; the state last, so that an
-// interrupted removal can be repeated.
+// remove removes the cluster's files; the state last, so that an interrupted removal can be
+// repeated.
 func remove(l layout, state *State) error {
 	for _, name := range []string{"data", "pki", "prometheus", "kubeconfig"} {
 		if err := os.RemoveAll(l.path(name)); err != nil {
 			return fmt.Errorf("removing the cluster's files: %w", err)
 		}
 	}
-	if state.Network == "" { // of an earlier version; only the names are needed
+	if state.Network == "" { // of an earlier version; only the names of specs are used
 		state.Network = chooseNetwork()
 	}
 	// Other programs may keep their logs in the same folder.

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// identity returns when process pid was started, as the boot it was started in
-// and its clock ticks since then. It is false if there is no such process, or
-// only what its parent has not yet fetched of it. One that was killed and of which
-// a thread still ends is a process: it may hold a port.
+// identity returns when process pid was started, as the ID of the boot and the clock ticks since
+// then. It is false if there is no such process, or only a zombie. A killed process of which a
+// thread still ends counts as running: it may hold a port.
 func identity(pid int) (startTime string, running bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -29,8 +28,8 @@ func identity(pid int) (startTime string, running bool) {
 	return strings.TrimSpace(string(boot)) + ":" + fields[start], true
 }
 
-// memory returns the memory of process pid in bytes, 0 if unknown. What processes
-// share, as the program itself, is divided among them, so that sums are right.
+// memory returns the memory of process pid in bytes, 0 if unknown. Memory that processes share,
+// such as the program itself, is divided among them, so that sums are right.
 func memory(pid int) int {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {

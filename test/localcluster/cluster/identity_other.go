@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// identity returns when process pid was started, as ps(1) says. It is false if
-// there is no such process, or only what its parent has not yet fetched of it.
+// identity returns when process pid was started, as ps(1) prints it. It is false if there is no
+// such process, or only a zombie.
 func identity(pid int) (startTime string, running bool) {
 	out, err := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid)).Output()
 	state, start, found := strings.Cut(strings.TrimSpace(string(out)), " ")

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// lockPoll is how often a command that waits for another one looks again.
+// lockPoll is how often a command that waits for another one tries again.
 const lockPoll = 200 * time.Millisecond
 
-// lock waits until no other command changes the cluster, and returns what to call
-// when done. The lock is the kernel's: it ends with the process that holds it.
+// lock waits until no other command changes the cluster, and returns the function that unlocks. The
+// lock is the kernel's: it ends with the process that holds it.
 func lock(ctx context.Context, l layout, out io.Writer) (unlock func(), err error) {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making %s: %w", l.dir, err)

@@ -5,16 +5,15 @@ import (
 	"net/netip"
 )
 
-// network is the loopback addresses of one cluster, of which services and pods of
-// this machine each have a half. Two clusters of a machine do not share any, so
-// that the ports of one are not those of the other.
+// network is the loopback addresses of one cluster: one half for Services, one for pods of this
+// machine. Two clusters of a machine share none, so that their ports do not collide.
 type network string
 
 // networkBits leave 512 addresses to services and 512 to pods.
 const networkBits = 22
 
-// chooseNetwork returns one of 15,000 networks. No file records which cluster has which: that
-// two clusters of a machine choose the same is not worth more.
+// chooseNetwork returns one of 15,000 networks at random. No file records which cluster has which:
+// a collision of two clusters on a machine is too rare.
 func chooseNetwork() network {
 	const first, last = 1, 243 // 127.0.0.0/16 has the usual loopback address
 	base := netip.AddrFrom4([4]byte{127, byte(first + rand.IntN(last-first+1)), byte(rand.IntN(64) << 2), 0})
@@ -30,11 +29,11 @@ func (n network) half(second bool) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4(octets), networkBits+1)
 }
 
-// services is where Services have their addresses.
+// services returns the addresses of Services.
 func (n network) services() netip.Prefix { return n.half(false) }
 
-// pods is where pods of this machine have theirs.
+// pods returns the addresses of pods of this machine.
 func (n network) pods() netip.Prefix { return n.half(true) }
 
-// apiServer is the address of the Service kubernetes.
+// apiServer returns the address of the Service kubernetes.
 func (n network) apiServer() netip.Addr { return n.services().Addr().Next() }

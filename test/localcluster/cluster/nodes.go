@@ -12,7 +12,7 @@ import (
 type accelerator struct {
 	short     string // for node names
 	product   string // label of NVIDIA's GPU feature discovery
-	memoryMiB int    // of one GPU, as that label says for it
+	memoryMiB int    // of one GPU, as its label nvidia.com/gpu.memory has it
 }
 
 const (
@@ -35,8 +35,8 @@ const fakeNode = "kwok.x-k8s.io/node"
 // localNode is the node whose pods are processes of this machine.
 const localNode = "local-0"
 
-// gpuTaint keeps from nodes with GPUs who asks for none, as in pools of such nodes.
-// The API server's admission adds the toleration to who does.
+// gpuTaint keeps pods that ask for no GPU from nodes with GPUs, as in pools of such nodes. The API
+// server's admission adds the toleration to pods that ask for one.
 const gpuTaint = "nvidia.com/gpu"
 
 // createNodes registers the nodes, as their kubelets would.
@@ -87,8 +87,8 @@ func node(name string, a accelerator) object {
 	}
 }
 
-// nodesReady is nil if every node that the cluster begins with is Ready and takes
-// pods, and the default namespace has the service account that pods need.
+// nodesReady returns nil if every node that the cluster begins with is Ready and takes pods, and
+// the default namespace has the service account that pods need.
 func nodesReady(ctx context.Context, c *client) error {
 	var nodes struct {
 		Items []struct {

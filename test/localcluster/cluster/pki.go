@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// validity is that of every certificate: longer than any local cluster lives.
+	// validity is the one of every certificate: longer than any local cluster lives.
 	validity = 10 * 365 * 24 * time.Hour
 	// proxyName is the client that an aggregated API server trusts to speak for a user.
 	proxyName = "front-proxy-client"
@@ -30,11 +30,10 @@ type authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// makePKI writes the certificates, keys and tokens of a cluster, all of them or,
-// if they are there already, none. ca signs the serving certificates and the one
-// with which the API server calls the kubelet, and is the client CA of both;
-// front-proxy-ca signs the certificate with which the API server calls aggregated
-// ones; sa.key signs service account tokens.
+// makePKI writes the certificates, keys and tokens of a cluster, unless they exist. ca signs the
+// serving certificates and the one with which the API server calls the kubelet, and is the client
+// CA of both; front-proxy-ca signs the certificate with which the API server calls aggregated ones;
+// sa.key signs service account tokens.
 func makePKI(l layout, n network) error {
 	complete := l.path("pki", "tokens.csv") // written last
 	if _, err := os.Stat(complete); !errors.Is(err, fs.ErrNotExist) {
@@ -147,8 +146,8 @@ func writePEM(path, kind string, der []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// writeTokens writes the administrator's bearer token, alone and in the form that
-// the API server reads.
+// writeTokens writes the administrator's bearer token, alone and in the form that the API server
+// reads.
 func writeTokens(l layout, csv string) error {
 	var secret [16]byte
 	if _, err := rand.Read(secret[:]); err != nil {

@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// Ports are taken below the range that Linux gives to outgoing connections, so no
-// connection takes one between its choice and its use.
+// Ports are below the range that Linux gives to outgoing connections, so no connection takes one
+// between its choice and its use.
 const (
 	firstPort = 20000
 	lastPort  = 32000
 	portTries = 1000
 )
 
-// loopback is the only address that anything listens on.
+// loopback is the only address on which components listen.
 const loopback = "127.0.0.1"
 
 // ports are the TCP ports of a cluster.
@@ -29,7 +29,7 @@ type ports struct {
 	Kubelet           int `json:"kubelet"`
 }
 
-// choosePorts returns different ports that are free now.
+// choosePorts returns ports that differ and are free now.
 func choosePorts() (ports, error) {
 	var p ports
 	taken := map[int]bool{}

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// stopPoll is how often a process that is being ended is looked at.
+	// stopPoll is how often stop checks whether a process has ended.
 	stopPoll = 50 * time.Millisecond
 	// stopWithin is how long a process may take to end before it is killed.
 	stopWithin = 10 * time.Second
-	// tailBytes and tailLines bound what is shown of a log.
+	// tailBytes and tailLines limit how much of a log is shown.
 	tailBytes = 16 << 10
 	tailLines = 15
 )
@@ -29,8 +29,8 @@ func (p Process) alive() bool {
 	return running && started == p.StartTime
 }
 
-// launch starts a component as a process that outlives this one, in a session of
-// its own and with its output in the log.
+// launch starts a component as a process that outlives this one, in a session of its own and with
+// its output in the log.
 func launch(executable string, s spec, log string) (Process, error) {
 	output, err := os.OpenFile(log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -45,7 +45,7 @@ func launch(executable string, s spec, log string) (Process, error) {
 		return Process{}, fmt.Errorf("starting %s: %w", s.name, err)
 	}
 	started, running := identity(command.Process.Pid)
-	// While this process runs, it has to fetch the other's end; nothing else waits for it.
+	// While this process runs, it has to reap the other; no other process waits for it.
 	go func() { _ = command.Wait() }()
 	if !running {
 		return Process{}, fmt.Errorf("starting %s: it ended at once\n%s", s.name, tail(log))
@@ -53,9 +53,8 @@ func launch(executable string, s spec, log string) (Process, error) {
 	return Process{Name: s.name, PID: command.Process.Pid, StartTime: started, Log: log}, nil
 }
 
-// stop ends the processes in reverse order of their start and waits for each. A
-// process that does not end in time is killed. Only processes that are still the
-// recorded ones get a signal.
+// stop ends the processes in reverse order of their start and waits for each. It kills a process
+// that does not end in time. Only processes that are still the recorded ones get a signal.
 func stop(ctx context.Context, processes []Process, out io.Writer) error {
 	var errs []error
 	for _, p := range slices.Backward(processes) {
@@ -101,7 +100,7 @@ func (p Process) wait(ctx context.Context) (ended bool, err error) {
 	return true, nil
 }
 
-// tail returns the last lines of a log, for a person to read.
+// tail returns the last lines of a log.
 func tail(log string) string {
 	file, err := os.Open(log)
 	if err != nil {

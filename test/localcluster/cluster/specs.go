@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The parts of a cluster, by the names of their sub-commands.
+// The components of a cluster, by the names of their sub-commands.
 const (
 	etcd              = "etcd"
 	apiServer         = "kube-apiserver"
@@ -21,12 +21,11 @@ const (
 	kubelet           = "kubelet"
 )
 
-// podRange is where fake pods get their addresses; nothing listens there.
+// podRange has the addresses of fake pods; no server listens there.
 const podRange = "10.244.0.0/16"
 
-// controllers are those that workloads, autoscaling and clean-up need. Volumes,
-// certificates, cloud and device controllers stay off; those of endpoints run with
-// services.
+// controllers are those that workloads, autoscaling and clean-up need. Volume, certificate, cloud
+// and device controllers stay off; the endpoint controllers run in services.
 var controllers = []string{
 	"clusterrole-aggregation-controller", "cronjob-controller", "daemonset-controller", "deployment-controller",
 	"disruption-controller", "endpointslice-mirroring-controller",
@@ -36,9 +35,9 @@ var controllers = []string{
 	"serviceaccount-token-controller", "statefulset-controller", "taint-eviction-controller", "ttl-after-finished-controller",
 }
 
-// kubernetesParts are what runs from another program where a cluster has another
-// release of Kubernetes: the control plane. The kubelet is not, since a control plane
-// has kubelets of earlier releases as well.
+// kubernetesParts are the components that run from another program where a cluster has another
+// release of Kubernetes: the control plane. The kubelet stays, since a control plane supports
+// kubelets of earlier releases.
 var kubernetesParts = []string{apiServer, controllerManager, scheduler}
 
 // spec says how to start a component and when it is up.
@@ -49,15 +48,15 @@ type spec struct {
 	health string // URL that answers with success once it is up; "" if there is none
 }
 
-// settings are what a user may choose of how components run. The zero value is as
-// good as any where they are not started.
+// settings are what users choose of how components run. Where no component is started, the zero
+// value will do.
 type settings struct {
 	downscaleStabilization time.Duration
 	featureGates           string   // Name=true,... of the parts of Kubernetes; "" leaves their defaults
-	images                 []string // NAME=PROGRAM, what pods of this machine run
+	images                 []string // NAME=PROGRAM for images of pods of this machine
 }
 
-// gateFlags returns the flags for the feature gates, of any part of Kubernetes.
+// gateFlags returns the flags for the feature gates, for any component of Kubernetes.
 func (s settings) gateFlags() []string {
 	if s.featureGates == "" {
 		return nil
@@ -145,7 +144,7 @@ func specs(l layout, state *State, s settings) []spec {
 	}}
 }
 
-// imageFlags returns the flags for what images run.
+// imageFlags returns the flags that map images to programs.
 func (s settings) imageFlags() []string {
 	var flags []string
 	for _, image := range s.images {
@@ -154,9 +153,9 @@ func (s settings) imageFlags() []string {
 	return flags
 }
 
-// environ is this process's environment, without what would point a component at
-// another cluster, and with what keeps it small: garbage is collected twice as
-// often as usual, and a few threads serve a few nodes.
+// environ returns this process's environment, without variables that would point a component at
+// another cluster, and with settings that keep it small: garbage is collected twice as often as
+// usual, and at most four threads run.
 func (s spec) environ() []string {
 	var env []string
 	for _, v := range os.Environ() {

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// State is what cluster.json says of a cluster. All paths are absolute.
+// State is the content of cluster.json. All paths are absolute.
 type State struct {
 	Kubeconfig          string `json:"kubeconfig"`          // of the administrator
 	APIServer           string `json:"apiServer"`           // base URL
@@ -50,7 +50,7 @@ func Load(dir string) (*State, error) {
 
 const stateFile = "cluster.json"
 
-// loadOrNew is Load, with the state of a cluster that never ran if there is none.
+// loadOrNew returns the state like Load, or the state of a new cluster where there is none.
 func loadOrNew(l layout) (*State, error) {
 	s, err := Load(l.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func loadOrNew(l layout) (*State, error) {
 	return s, err
 }
 
-// save replaces cluster.json in one step, so a reader never sees half of it.
+// save replaces cluster.json in one step, so that no reader sees half of it.
 func (s *State) save(l layout) error {
 	raw, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *State) process(name string) (Process, bool) {
 	return Process{}, false
 }
 
-// record adds p, in place of an earlier process of its name.
+// record adds p, in place of an earlier process of that name.
 func (s *State) record(p Process) {
 	for i := range s.Processes {
 		if s.Processes[i].Name == p.Name {
@@ -115,7 +115,7 @@ func (l layout) path(parts ...string) string {
 	return filepath.Join(append([]string{l.dir}, parts...)...)
 }
 
-// log names the log of a component.
+// log returns the path of the log of a component.
 func (l layout) log(component string) string { return l.path("log", component+".log") }
 
 func (l layout) makeDirs() error {

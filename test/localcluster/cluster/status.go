@@ -9,11 +9,11 @@ import (
 	"text/tabwriter"
 )
 
-// ErrNotRunning says that a cluster, or a part of it, does not run.
+// ErrNotRunning says that a cluster, or a component of it, does not run.
 var ErrNotRunning = errors.New("not everything is running")
 
-// Status writes what runs of the cluster in a folder. The error wraps
-// ErrNotRunning unless all of it does and the API server answers.
+// Status writes the state of each process of the cluster in dir. The error wraps ErrNotRunning
+// unless all of them run and the API server answers.
 func Status(ctx context.Context, dir string, out io.Writer) error {
 	l, err := newLayout(dir)
 	if err != nil {

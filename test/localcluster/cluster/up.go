@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// portAttempts is how often a start is tried when another program takes a chosen
-// port before its component does.
+// portAttempts is how often a start is tried while another program takes a chosen port before its
+// component does.
 const portAttempts = 3
 
 //go:embed stages.yaml
@@ -24,18 +24,18 @@ var stages []byte
 //go:embed audit.yaml
 var auditPolicy []byte
 
-// UpOptions say which cluster to bring up.
+// UpOptions say which cluster Up starts.
 type UpOptions struct {
 	Dir                    string        // the cluster's folder
 	Executable             string        // the binary whose sub-commands the components are, absolute
-	Kubernetes             string        // the same for the parts of Kubernetes alone, of another release; "" for those of Executable
+	Kubernetes             string        // the same for the parts of Kubernetes, of another release; "" means Executable
 	DownscaleStabilization time.Duration // default of every HorizontalPodAutoscaler of the cluster
 	FeatureGates           string        // Name=true,... of the parts of Kubernetes, "" for their defaults
-	Images                 []string      // NAME=PROGRAM: what pods run that no accelerator is asked for, by the name of their image
+	Images                 []string      // NAME=PROGRAM: the program that pods without accelerators run, by the name of their image
 	Out                    io.Writer     // progress, for a person to read
 }
 
-// up is one bringing up of a cluster, under its lock.
+// up is one start of a cluster, under its lock.
 type up struct {
 	UpOptions
 	layout
@@ -43,9 +43,9 @@ type up struct {
 	specs []spec
 }
 
-// Up brings the cluster in a folder up and returns when it can be used: it starts
-// the components that do not run and leaves the others alone. When it fails, what
-// runs goes on, and a next Up goes on from there.
+// Up starts the cluster in a folder and returns when it can be used: it starts the components that
+// do not run and leaves the others alone. After a failure the started components keep running, and
+// the next Up continues from there.
 func Up(ctx context.Context, o UpOptions) error {
 	l, err := newLayout(o.Dir)
 	if err != nil {
@@ -76,7 +76,7 @@ func Up(ctx context.Context, o UpOptions) error {
 	}
 }
 
-// prepare makes what a cluster has before any process runs.
+// prepare makes the folders, the state, the link to kubectl and the certificates of a cluster.
 func (u *up) prepare() error {
 	if u.state.Network == "" {
 		return fmt.Errorf("the cluster in %s is of an earlier version: end it with down", u.dir)
@@ -89,7 +89,7 @@ func (u *up) prepare() error {
 	if err := u.makeDirs(); err != nil {
 		return err
 	}
-	// The state is there before anything that "down" has to remove.
+	// The state is written before any file that "down" has to remove.
 	if err := u.state.save(u.layout); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (u *up) refuseForeign() error {
 	return nil
 }
 
-// bring starts what does not run and waits for everything.
+// bring starts the components that do not run and waits for all.
 func (u *up) bring(ctx context.Context) error {
 	if err := u.settlePorts(ctx); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (u *up) bring(ctx context.Context) error {
 	if err := createNodes(ctx, c); err != nil {
 		return err
 	}
-	// Its node has to be there when the kubelet starts.
+	// The Node has to exist when the kubelet starts.
 	if slices.Contains(missing, kubelet) {
 		if err := u.start(kubelet); err != nil {
 			return err
@@ -160,8 +160,8 @@ func (u *up) bring(ctx context.Context) error {
 	return nil
 }
 
-// startMissing starts the components that are missing, each group once the one
-// that it needs answers.
+// startMissing starts the missing components in groups, each once the component that it needs
+// answers.
 func (u *up) startMissing(ctx context.Context, c *client, missing []string) error {
 	for _, group := range []struct {
 		names []string
@@ -202,8 +202,8 @@ func (u *up) say(started []string, took time.Duration) {
 		u.state.Kubeconfig, strings.Join(u.programs(), string(filepath.ListSeparator)), u.state.Prometheus)
 }
 
-// programs lists the folders of what a user of the cluster runs: the programs of
-// its images, kubectl, and what stands beside this one.
+// programs returns the folders of the programs that users of the cluster run: those of its images,
+// kubectl, and the programs beside this one.
 func (u *up) programs() []string {
 	var out []string
 	for _, image := range u.Images {
@@ -226,8 +226,7 @@ func (u *up) missing() []string {
 	return names
 }
 
-// start starts a component and records it at once, so that "down" finds it
-// whatever happens next.
+// start starts a component and records it at once, so that "down" finds it in any case.
 func (u *up) start(name string) error {
 	fmt.Fprintln(u.Out, "starting", name)
 	p, err := launch(u.program(name), u.spec(name), u.log(name))
@@ -238,8 +237,8 @@ func (u *up) start(name string) error {
 	return u.state.save(u.layout)
 }
 
-// program returns the program of a component: the one of another release of
-// Kubernetes where there is one, else this one.
+// program returns the path of the program of a component: the one of another release of Kubernetes
+// where there is one, else this one.
 func (o UpOptions) program(component string) string {
 	if o.Kubernetes != "" && slices.Contains(kubernetesParts, component) {
 		return o.Kubernetes
@@ -275,8 +274,8 @@ func (u *up) configure() error {
 	return nil
 }
 
-// settlePorts keeps the recorded ports if the components that do not run can have
-// theirs again; otherwise it ends the others and chooses new ports for all.
+// settlePorts keeps the recorded ports if they are free for the components that do not run.
+// Otherwise it ends the other components and chooses new ports for all.
 func (u *up) settlePorts(ctx context.Context) error {
 	if u.state.Ports != (ports{}) {
 		p := u.state.Ports
@@ -307,8 +306,8 @@ func (u *up) settlePorts(ctx context.Context) error {
 	return u.state.save(u.layout)
 }
 
-// forgetPorts ends all components, whose ports depend on each other, so that the
-// next start chooses new ones.
+// forgetPorts ends all components, whose ports depend on each other. The next start chooses new
+// ports.
 func (u *up) forgetPorts(ctx context.Context) error {
 	if err := stop(ctx, u.state.Processes, u.Out); err != nil {
 		return err

@@ -11,11 +11,11 @@ import (
 const (
 	readyPoll   = 100 * time.Millisecond
 	readyWithin = 3 * time.Minute // a busy machine takes ten seconds
-	// reportEvery is how often a person is told what is waited for.
+	// reportEvery is how often progress names what up waits for.
 	reportEvery = 3 * time.Second
 )
 
-// portTakenError says that a component could not have its port.
+// portTakenError says that another program has the port of a component.
 type portTakenError struct {
 	name string
 	err  error
@@ -24,14 +24,14 @@ type portTakenError struct {
 func (e *portTakenError) Error() string { return e.err.Error() }
 func (e *portTakenError) Unwrap() error { return e.err }
 
-// await waits until a component says that it is up.
+// await waits until the health URL of a component answers with success.
 func (u *up) await(ctx context.Context, c *client, name string) error {
 	url := u.spec(name).health
 	return u.wait(ctx, name, []string{name}, func(ctx context.Context) error { return c.ok(ctx, url) })
 }
 
-// wait polls a condition that the named components bring about. It gives up when
-// one of them ended, when ctx is cancelled, or after readyWithin.
+// wait polls a condition that the named components bring about. It gives up when one of them has
+// ended, when ctx is cancelled, or after readyWithin.
 func (u *up) wait(ctx context.Context, what string, by []string, condition func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
@@ -61,7 +61,7 @@ func (u *up) wait(ctx context.Context, what string, by []string, condition func(
 	}
 }
 
-// ended describes the end of a component that should run.
+// ended returns the error for a component that should run and has ended.
 func ended(p Process) error {
 	err := fmt.Errorf("%s ended\n%s", p.Name, tail(p.Log))
 	if raw, readErr := os.ReadFile(p.Log); readErr == nil && strings.Contains(string(raw), "address already in use") {

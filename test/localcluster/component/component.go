@@ -20,8 +20,7 @@ const (
 	Kubectl           = "kubectl"
 )
 
-// Names lists every component in the order of a start: a component needs only
-// those before it.
+// Names returns every component in the order of a start: a component needs only those before it.
 func Names() []string {
 	return []string{Etcd, APIServer, ControllerManager, Scheduler, KWOK, Prometheus, Services, Kubelet, Kubectl}
 }

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// etcdQuota bounds the database. The API server compacts every five minutes,
-	// so this holds a few minutes of writes of a thousand pods with room to spare.
+	// etcdQuota limits the size of the database in bytes. The API server compacts every five
+	// minutes; the writes of a thousand pods in that time take less.
 	etcdQuota = 1 << 30
-	// etcdReadyWithin is far above the half second that an empty store needs.
+	// etcdReadyWithin is far more than the half second that an empty store needs.
 	etcdReadyWithin = time.Minute
 )
 

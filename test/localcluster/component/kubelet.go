@@ -13,7 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/localcluster/node"
 )
 
-// RunAs is the command with which a pod's process begins: container.RunAs.
+// RunAs is the sub-command with which a pod's process begins: container.RunAs.
 const RunAs = "run-as"
 
 // runKubelet runs the kubelet of the node whose pods are processes of this machine.

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/signals"
 )
 
-// runKWOK is the main function of KWOK, which reads os.Args before its command is
-// built: its configuration gives the defaults of its flags.
+// runKWOK is the main function of KWOK. It reads os.Args before it builds its command: its
+// configuration gives the defaults of the flags.
 func runKWOK() int {
 	flags := pflag.NewFlagSet("global", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags = true

@@ -6,15 +6,14 @@ import (
 	"syscall"
 )
 
-// attributes are those of a container's process: signals for the terminal of
-// this one do not reach it, and the kernel kills it when this one is gone.
+// attributes returns the attributes of a container's process: signals for the terminal of this
+// process do not reach it, and the kernel kills it when this process ends.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// ownHostname makes a process one that can have a hostname of its own. Only root
-// may; anybody else becomes root of nothing but that, which not every machine lets
-// them.
+// ownHostname lets a process have a hostname of its own. Only root may set one; any other user
+// becomes root of a user namespace, which not every machine allows.
 func ownHostname(a *syscall.SysProcAttr) {
 	a.Cloneflags |= syscall.CLONE_NEWUTS
 	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
@@ -24,9 +23,8 @@ func ownHostname(a *syscall.SysProcAttr) {
 	}
 }
 
-// RunAs makes this process, which was started with ownHostname, a program with a
-// hostname: args are the hostname, the program and its arguments. It returns only
-// if it cannot.
+// RunAs makes this process, which was started with ownHostname, a program with a hostname: args are
+// the hostname, the program and its arguments. It returns only after an error.
 func RunAs(args []string) error {
 	if len(args) < 2 {
 		return fmt.Errorf("got %d arguments, want a hostname and a program", len(args))

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// attributes are those of a container's process: signals for the terminal of
-// this one do not reach it.
+// attributes returns the attributes of a container's process: signals for the terminal of this
+// process do not reach it.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // ownHostname does nothing: a machine has one hostname.
 func ownHostname(*syscall.SysProcAttr) {}
 
-// RunAs is refused: a machine has one hostname.
+// RunAs returns an error: a machine has one hostname.
 func RunAs([]string) error { return errors.ErrUnsupported }

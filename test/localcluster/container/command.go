@@ -14,13 +14,13 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// accountPath is where a pod finds the files of its service account.
+// accountPath is the folder in which a pod finds the files of its service account.
 const accountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// loopback is where a pod of the host's network listens.
+// loopback is the address on which a pod in the host's network listens.
 const loopback = "127.0.0.1"
 
-// command is what a process is called with.
+// command is the program, arguments, variables and folder of a process.
 type command struct {
 	path string
 	args []string // without the path
@@ -28,7 +28,7 @@ type command struct {
 	dir  string
 	// hostname is the process's own; "" for the machine's.
 	hostname string
-	// rewrite makes of a text for the container one for the process.
+	// rewrite turns a text for the container into one for the process.
 	rewrite func(string) string
 }
 
@@ -55,14 +55,14 @@ func (r *Runtime) command(c *container, program string) (command, error) {
 	return cmd, err
 }
 
-// beside returns the program that a command of a container names: the one of that
-// name in the folder of the image's program.
+// beside returns the program that a command of a container names: the file of that name in the
+// folder of the image's program.
 func beside(program, command string) string {
 	return filepath.Join(filepath.Dir(program), filepath.Base(command))
 }
 
-// environ returns the variables of a container's process. The container's own go
-// before ours, but for those that say where the API server is.
+// environ returns the variables of a container's process. The container's own take precedence over
+// ours, except for those of the API server's address.
 func (r *Runtime) environ(c *container, rewrite func(string) string) ([]string, error) {
 	kubeconfig, err := r.writeKubeconfig(c)
 	if err != nil {
@@ -83,8 +83,8 @@ func (r *Runtime) environ(c *container, rewrite func(string) string) ([]string, 
 	return append(env, "KUBERNETES_SERVICE_HOST="+server.Hostname(), "KUBERNETES_SERVICE_PORT="+server.Port()), nil
 }
 
-// writeKubeconfig writes a kubeconfig for the container's service account and
-// returns its path, "" for a pod without an account.
+// writeKubeconfig writes a kubeconfig for the container's service account and returns its path, ""
+// for a pod without a service account.
 func (r *Runtime) writeKubeconfig(c *container) (string, error) {
 	at := slices.IndexFunc(c.config.Mounts, func(m *runtimeapi.Mount) bool { return m.ContainerPath == accountPath })
 	if at < 0 {
@@ -109,11 +109,11 @@ func (r *Runtime) writeKubeconfig(c *container) (string, error) {
 	return path, nil
 }
 
-// anyHost matches an address to listen on of any host, alone or as the value of a
-// flag: ":8443", "0.0.0.0:8443", "--flag=:8443".
+// anyHost matches a listen address of any host, alone or as the value of a flag: ":8443",
+// "0.0.0.0:8443", "--flag=:8443".
 var anyHost = regexp.MustCompile(`^(--?[A-Za-z][-._A-Za-z0-9]*=)?(?:0\.0\.0\.0|\[::\])?:([0-9]+)$`)
 
-// listenOn gives an address without a host one.
+// listenOn adds host to a listen address of any host, and returns any other text unchanged.
 func listenOn(text, host string) string {
 	parts := anyHost.FindStringSubmatch(text)
 	if parts == nil {
@@ -122,10 +122,9 @@ func listenOn(text, host string) string {
 	return parts[1] + net.JoinHostPort(host, parts[2])
 }
 
-// replacePaths replaces the paths that volumes are mounted at by those of the
-// folders that hold their files.
+// replacePaths replaces the mount paths of volumes by the folders that hold their files.
 func replacePaths(text string, mounts []*runtimeapi.Mount) string {
-	// A mount within another one goes before it.
+	// The longest mount path goes first, since a mount may be within another one.
 	byLength := slices.SortedFunc(slices.Values(mounts), func(a, b *runtimeapi.Mount) int { return len(b.ContainerPath) - len(a.ContainerPath) })
 	for begin := 0; begin < len(text); begin++ {
 		if begin > 0 && inName(text[begin-1]) {
@@ -144,8 +143,7 @@ func replacePaths(text string, mounts []*runtimeapi.Mount) string {
 	return text
 }
 
-// inName reports whether a character may be part of a path's name, or of a path
-// before it.
+// inName reports whether c may be a character of a path.
 func inName(c byte) bool {
 	return c == '/' || c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

@@ -27,14 +27,14 @@ type container struct {
 	process *process // nil before it is started
 }
 
-// dir is the folder that is the container's own.
+// dir returns the container's own folder.
 func (r *Runtime) dir(id string) string { return filepath.Join(r.Dir, id) }
 
 func notFound(kind, id string) error {
 	return status.Errorf(codes.NotFound, "there is no %s %s", kind, id)
 }
 
-// find returns a container.
+// find returns a container, or an error where there is none of that id.
 func (r *Runtime) find(id string) (*container, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,7 +45,7 @@ func (r *Runtime) find(id string) (*container, error) {
 	return c, nil
 }
 
-// CreateContainer works out what the container's process is called with.
+// CreateContainer prepares the container's folder and the command of its process.
 func (r *Runtime) CreateContainer(_ context.Context, pod string, config *runtimeapi.ContainerConfig, podConfig *runtimeapi.PodSandboxConfig) (string, error) {
 	program, err := r.Images.program(config.GetImage().GetUserSpecifiedImage())
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *Runtime) StopContainer(ctx context.Context, id string, timeout int64) e
 	}
 	r.mu.Unlock()
 	if p == nil {
-		return nil // never there or never started
+		return nil // unknown or never started
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(timeout)*time.Second)
 	defer cancel()
@@ -116,8 +116,8 @@ func (r *Runtime) StopContainer(ctx context.Context, id string, timeout int64) e
 	return nil
 }
 
-// RemoveContainer forgets a container and removes its folder. Its log is the
-// kubelet's.
+// RemoveContainer ends and forgets a container and removes its folder. Its log belongs to the
+// kubelet.
 func (r *Runtime) RemoveContainer(ctx context.Context, id string) error {
 	if err := r.StopContainer(ctx, id, 0); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (r *Runtime) ReopenContainerLog(_ context.Context, id string) error {
 	return c.log.Reopen()
 }
 
-// state is that of a container. The caller holds Runtime.mu.
+// state returns the state of the container. The caller holds Runtime.mu.
 func (c *container) state() runtimeapi.ContainerState {
 	switch {
 	case c.process == nil:
@@ -155,7 +155,7 @@ func (c *container) state() runtimeapi.ContainerState {
 	return runtimeapi.ContainerState_CONTAINER_EXITED
 }
 
-// ContainerStatus says what is known of a container.
+// ContainerStatus returns the status of a container.
 func (r *Runtime) ContainerStatus(_ context.Context, id string, _ bool) (*runtimeapi.ContainerStatusResponse, error) {
 	c, err := r.find(id)
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *Runtime) ContainerStatus(_ context.Context, id string, _ bool) (*runtim
 
 func imageName(config *runtimeapi.ContainerConfig) string { return config.GetImage().GetImage() }
 
-// ListContainers lists containers, oldest first.
+// ListContainers returns the containers that match filter, oldest first.
 func (r *Runtime) ListContainers(_ context.Context, filter *runtimeapi.ContainerFilter) ([]*runtimeapi.Container, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

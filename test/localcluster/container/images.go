@@ -13,14 +13,14 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// Images says which images can run: a program by the last part of an image's
-// repository. Registry, tag and digest do not matter. The program is the image's
-// entrypoint, and a command /NAME of a pod is NAME in the program's folder.
+// Images maps the last part of an image's repository to a program. Registry, tag and digest do not
+// matter. The program is the image's entrypoint, and a command /NAME of a pod is NAME in the
+// program's folder.
 type Images map[string]string
 
 var _ cri.ImageManagerService = Images{}
 
-// user is that of every image, as an image without root has one; nothing runs as it.
+// user is the user ID of every image, that of an image without root; no process runs as it.
 const user = 65532
 
 // ParseImage reads NAME=PROGRAM, the form of a command line, and makes the path
@@ -36,7 +36,7 @@ func ParseImage(text string) (name, program string, err error) {
 	return name, program, nil
 }
 
-// program returns the program of an image.
+// program returns the program of an image, or an error where there is none.
 func (i Images) program(image string) (string, error) {
 	name := repository(image)
 	program, known := i[name]
@@ -49,7 +49,7 @@ func (i Images) program(image string) (string, error) {
 	return program, nil
 }
 
-// list names the images, for a person to read.
+// list names the images for an error message.
 func (i Images) list() string {
 	names := slices.Sorted(maps.Keys(i))
 	if len(names) == 0 {
@@ -66,10 +66,10 @@ func repository(image string) string {
 	return name
 }
 
-// id is that of an image whatever its tag.
+// id returns the ID of an image, which does not depend on its tag.
 func id(image string) string { return "program:" + repository(image) }
 
-// ListImages lists those whose program is there.
+// ListImages returns the images whose program exists.
 func (i Images) ListImages(context.Context, *runtimeapi.ImageFilter) ([]*runtimeapi.Image, error) {
 	var images []*runtimeapi.Image
 	for _, name := range slices.Sorted(maps.Keys(i)) {
@@ -96,13 +96,13 @@ func (i Images) image(name string) (*runtimeapi.Image, bool) {
 	}, true
 }
 
-// ImageStatus has no image where none can run, so that a kubelet asks for it.
+// ImageStatus returns no image where none can run, so that the kubelet pulls it.
 func (i Images) ImageStatus(_ context.Context, spec *runtimeapi.ImageSpec, _ bool) (*runtimeapi.ImageStatusResponse, error) {
 	image, _ := i.image(spec.Image)
 	return &runtimeapi.ImageStatusResponse{Image: image}, nil
 }
 
-// PullImage says why an image that is not there cannot run.
+// PullImage returns the ID of an image, or an error that says why it cannot run.
 func (i Images) PullImage(_ context.Context, spec *runtimeapi.ImageSpec, _ *runtimeapi.AuthConfig, _ *runtimeapi.PodSandboxConfig) (string, error) {
 	if _, err := i.program(spec.Image); err != nil {
 		return "", err
@@ -110,10 +110,10 @@ func (i Images) PullImage(_ context.Context, spec *runtimeapi.ImageSpec, _ *runt
 	return id(spec.Image), nil
 }
 
-// RemoveImage keeps the program.
+// RemoveImage does nothing: the program stays.
 func (i Images) RemoveImage(context.Context, *runtimeapi.ImageSpec) error { return nil }
 
-// ImageFsInfo knows of no file system of images.
+// ImageFsInfo returns no file systems.
 func (i Images) ImageFsInfo(context.Context) (*runtimeapi.ImageFsInfoResponse, error) {
 	return &runtimeapi.ImageFsInfoResponse{}, nil
 }

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// maxLine is the longest piece of a line that is kept as one entry of a log, as in
-// other runtimes.
+// maxLine is the longest piece of a line in one entry of a log, in bytes, as in other runtimes.
 const maxLine = 16 << 10
 
 // log is the log of a container, in the format that a kubelet reads: lines
@@ -23,7 +22,7 @@ type log struct {
 	file *os.File // nil before the first Reopen and after Close
 }
 
-// Reopen makes what follows go to a new file at the log's path.
+// Reopen makes later entries go to a new file at the log's path.
 func (l *log) Reopen() error {
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o755); err != nil {
 		return fmt.Errorf("making the folder of a log: %w", err)
@@ -42,7 +41,7 @@ func (l *log) Reopen() error {
 	return nil
 }
 
-// Close ends the log.
+// Close closes the file.
 func (l *log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,14 +53,14 @@ func (l *log) Close() error {
 	return file.Close()
 }
 
-// stream returns a writer of one stream of the container. It is not safe for
-// concurrent use, unlike the log. A last line without an end is lost.
+// stream returns a writer of one stream of the container. Unlike the log, it is not safe for
+// concurrent use. It loses a last line without a line end.
 func (l *log) stream(name string) io.Writer { return &stream{log: l, name: name} }
 
 type stream struct {
 	*log
 	name    string
-	pending []byte // of a line whose end has not come
+	pending []byte // of a line whose end has not been written
 }
 
 func (s *stream) Write(text []byte) (int, error) {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// looksEvery is how often the memory of a process with a limit is read. What it reads
-// is the most that the process ever had, so that no peak between two looks is missed.
+// looksEvery is how often the memory of a process with a limit is read. The kernel reports the peak
+// since the process began, so that no peak between two readings is missed.
 const looksEvery = 100 * time.Millisecond
 
-// confine kills a process, and what it has started, once the process has had more than
-// limit bytes of memory resident; 0 or less is no limit. The limit holds for the
-// program, not for RunAs before it becomes the program. It is not enforced on systems
-// that do not tell a process's most memory.
+// confine kills a process, and all that it has started, once the process has had more than limit
+// bytes of memory resident; 0 or less is no limit. The limit holds for the program, not for RunAs
+// before it becomes the program. It is not enforced on systems that do not report the peak memory
+// of a process.
 func (p *process) confine(limit int64) {
 	if limit <= 0 {
 		return

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// mostMemory returns the most memory that a process has had resident since its program
-// began, in bytes: VmHWM of proc(5), which counts pages of files too. It is 0 for a
-// process that has ended.
+// mostMemory returns the peak resident memory of a process since its program began, in bytes: VmHWM
+// of proc(5), which counts pages of files too. It is 0 for a process that has ended.
 func mostMemory(pid int) int64 {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

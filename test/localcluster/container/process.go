@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// pipesWithin is for how long the output of a process that has ended is read: what
-// it started may hold it open.
+// pipesWithin limits how long the output of a process is read after its end: processes that it
+// started may hold the output open.
 const pipesWithin = 2 * time.Second
 
 // starter starts processes from one thread, which lasts as long as this process:
 // on Linux the kernel kills a process with the thread that started it.
 type starter struct {
 	calls chan func()
-	// runAs calls RunAs, before what it runs; empty if processes have no hostname
-	// of their own. Only the thread uses it.
+	// runAs is the command that calls RunAs; empty if processes have no hostname of their own. Only
+	// the thread uses it.
 	runAs []string
 }
 
@@ -40,7 +40,8 @@ func newStarter(runAs []string) *starter {
 type process struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed at its end
-	// asRunAs: it began as RunAs, with the arguments of cmd, and becomes its program.
+	// asRunAs says that the process began as RunAs, with the arguments of cmd, and becomes its
+	// program.
 	asRunAs      bool
 	beyondMemory atomic.Bool // confine has killed it
 	ended
@@ -49,13 +50,13 @@ type process struct {
 // ended is how a process ended.
 type ended struct {
 	at   time.Time
-	code int // 128 and the signal's number for one that a signal ended
-	// beyondMemory: it was killed because it had more memory than its limit.
+	code int // 128 + the signal's number after a signal
+	// beyondMemory says that confine killed the process.
 	beyondMemory bool
 }
 
-// start starts a process that writes to a log and is killed when ctx ends, or when it
-// has more memory than memory bytes; 0 is no limit.
+// start starts a process that writes to a log. It is killed when ctx ends, or when its memory
+// exceeds memory bytes; 0 is no limit.
 func (s *starter) start(ctx context.Context, c command, l *log, memory int64) (*process, error) {
 	cmd, err := s.run(ctx, c, func(cmd *exec.Cmd) { cmd.Stdout, cmd.Stderr = l.stream("stdout"), l.stream("stderr") })
 	if err != nil {
@@ -67,8 +68,8 @@ func (s *starter) start(ctx context.Context, c command, l *log, memory int64) (*
 	return p, nil
 }
 
-// run starts a process that does not outlive this one, and is killed when ctx ends.
-// connect gives it its streams.
+// run starts a process that does not outlive this one and is killed when ctx ends. connect sets its
+// streams.
 func (s *starter) run(ctx context.Context, c command, connect func(*exec.Cmd)) (cmd *exec.Cmd, err error) {
 	if _, err := exec.LookPath(c.path); err != nil {
 		return nil, fmt.Errorf("starting a container: %w", err)
@@ -106,16 +107,16 @@ func prepare(ctx context.Context, path string, args []string, c command, connect
 	return cmd
 }
 
-// wait waits for the end of the process, which is that of the container: what it
-// has started and left does not go on.
+// wait waits for the end of the process, which ends the container, and kills all that the process
+// has started.
 func (p *process) wait() {
-	_ = p.cmd.Wait() // what it returns is in the state, or says that output was left
+	_ = p.cmd.Wait() // the error is in the state, or says that output was left
 	_ = killGroup(p.cmd)
 	p.ended = ended{at: time.Now(), code: exitCode(p.cmd), beyondMemory: p.beyondMemory.Load()}
 	close(p.done)
 }
 
-// killGroup kills a process and what it has started.
+// killGroup kills a process and all that it has started.
 func killGroup(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 // exitCode returns the exit code of a command that has ended.
@@ -135,7 +136,7 @@ func (p *process) running() bool {
 	}
 }
 
-// result returns how a process ended that does not run any more.
+// result waits for the end of the process and returns it.
 func (p *process) result() ended {
 	<-p.done
 	return p.ended

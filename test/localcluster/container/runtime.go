@@ -20,11 +20,11 @@ import (
 
 // Options configures New.
 type Options struct {
-	Dir       string       // folder of the runtime's files alone: what is there is removed
-	Images    Images       // what can run
-	Addresses netip.Prefix // where pods get theirs: loopback addresses, the first is given to no pod
+	Dir       string       // folder of the runtime's files alone: New empties it
+	Images    Images       // the images that can run
+	Addresses netip.Prefix // loopback addresses of pods; no pod gets the first
 	APIServer string       // base URL, for the processes' KUBECONFIG
-	RunAs     []string     // program and arguments that call RunAs; empty for the machine's hostname everywhere
+	RunAs     []string     // program and arguments that call RunAs; empty means that all processes have the machine's hostname
 }
 
 // Runtime runs containers. It is safe for concurrent use. Make one with New.
@@ -33,7 +33,7 @@ type Runtime struct {
 	starter  *starter
 	streams  streaming.Server
 	server   *http.Server // of streams
-	instance string       // of identifiers: no two runtimes make the same
+	instance string       // part of identifiers, so that no two runtimes make the same
 	lastID   atomic.Int64
 
 	mu         sync.Mutex
@@ -50,7 +50,7 @@ func New(o Options) (*Runtime, error) {
 		Options: o, starter: newStarter(o.RunAs), instance: strconv.FormatInt(time.Now().UnixNano(), 36),
 		sandboxes: map[string]*sandbox{}, containers: map[string]*container{},
 	}
-	// What one that was killed has left belongs to no container any more.
+	// Files of an earlier runtime belong to no container any more.
 	if err := os.RemoveAll(o.Dir); err != nil {
 		return nil, fmt.Errorf("removing what an earlier runtime left: %w", err)
 	}
@@ -66,8 +66,8 @@ func (r *Runtime) newID(kind string) string {
 	return fmt.Sprintf("%s-%s-%d", kind, r.instance, r.lastID.Add(1))
 }
 
-// Close ends every container: it asks their processes to end, and kills those that
-// still run when ctx ends.
+// Close ends every container: it asks their processes to end, and kills those that still run when
+// ctx ends.
 func (r *Runtime) Close(ctx context.Context) error {
 	r.mu.Lock()
 	r.closed = true
@@ -89,31 +89,31 @@ func (r *Runtime) Close(ctx context.Context) error {
 	return nil
 }
 
-// version is that of the interface.
+// version is the version of the interface.
 const version = "v1"
 
-// Version says who this is.
+// Version returns the names and versions of the runtime and of the interface.
 func (r *Runtime) Version(context.Context, string) (*runtimeapi.VersionResponse, error) {
 	return &runtimeapi.VersionResponse{Version: "0.1.0", RuntimeName: "localcluster", RuntimeVersion: "0.1.0", RuntimeApiVersion: version}, nil
 }
 
-// Status says that containers can run and have addresses.
+// Status reports that containers can run and have addresses.
 func (r *Runtime) Status(context.Context, bool) (*runtimeapi.StatusResponse, error) {
 	return &runtimeapi.StatusResponse{Status: &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
 		{Type: runtimeapi.RuntimeReady, Status: true}, {Type: runtimeapi.NetworkReady, Status: true},
 	}}}, nil
 }
 
-// UpdateRuntimeConfig has nothing to change.
+// UpdateRuntimeConfig does nothing.
 func (r *Runtime) UpdateRuntimeConfig(context.Context, *runtimeapi.RuntimeConfig) error { return nil }
 
-// RuntimeConfig has nothing to say.
+// RuntimeConfig returns an empty configuration.
 func (r *Runtime) RuntimeConfig(context.Context) (*runtimeapi.RuntimeConfigResponse, error) {
 	return &runtimeapi.RuntimeConfigResponse{}, nil
 }
 
-// UpdateContainerResources does nothing: the limit of memory is that with which a
-// container started, and no other is enforced.
+// UpdateContainerResources does nothing: a container keeps the memory limit with which it started,
+// and no other limit is enforced.
 func (r *Runtime) UpdateContainerResources(context.Context, string, *runtimeapi.ContainerResources) error {
 	return nil
 }
@@ -123,49 +123,49 @@ func (r *Runtime) UpdatePodSandboxResources(context.Context, *runtimeapi.UpdateP
 	return &runtimeapi.UpdatePodSandboxResourcesResponse{}, nil
 }
 
-// CheckpointContainer is refused: a process cannot be saved.
+// CheckpointContainer returns an error: a process cannot be saved.
 func (r *Runtime) CheckpointContainer(context.Context, *runtimeapi.CheckpointContainerRequest) error {
 	return errors.ErrUnsupported
 }
 
-// GetContainerEvents is refused; the kubelet lists containers instead.
+// GetContainerEvents returns an error; the kubelet lists containers instead.
 func (r *Runtime) GetContainerEvents(context.Context, chan *runtimeapi.ContainerEventResponse, func(runtimeapi.RuntimeService_GetContainerEventsClient)) error {
 	return errors.ErrUnsupported
 }
 
-// What follows is about usage, which nothing measures.
+// The following methods are about usage, which is not measured.
 
-// ContainerStats is refused.
+// ContainerStats returns an error.
 func (r *Runtime) ContainerStats(context.Context, string) (*runtimeapi.ContainerStats, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// ListContainerStats is empty.
+// ListContainerStats returns an empty list.
 func (r *Runtime) ListContainerStats(context.Context, *runtimeapi.ContainerStatsFilter) ([]*runtimeapi.ContainerStats, error) {
 	return nil, nil
 }
 
-// PodSandboxStats is refused.
+// PodSandboxStats returns an error.
 func (r *Runtime) PodSandboxStats(context.Context, string) (*runtimeapi.PodSandboxStats, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// ListPodSandboxStats is empty.
+// ListPodSandboxStats returns an empty list.
 func (r *Runtime) ListPodSandboxStats(context.Context, *runtimeapi.PodSandboxStatsFilter) ([]*runtimeapi.PodSandboxStats, error) {
 	return nil, nil
 }
 
-// ListMetricDescriptors is empty.
+// ListMetricDescriptors returns an empty list.
 func (r *Runtime) ListMetricDescriptors(context.Context) ([]*runtimeapi.MetricDescriptor, error) {
 	return nil, nil
 }
 
-// ListPodSandboxMetrics is empty.
+// ListPodSandboxMetrics returns an empty list.
 func (r *Runtime) ListPodSandboxMetrics(context.Context) ([]*runtimeapi.PodSandboxMetrics, error) {
 	return nil, nil
 }
 
-// selected reports whether labels are those that a filter asks for.
+// selected reports whether labels have all values of selector.
 func selected(labels, selector map[string]string) bool {
 	for name, value := range selector {
 		if labels[name] != value {
@@ -175,7 +175,7 @@ func selected(labels, selector map[string]string) bool {
 	return true
 }
 
-// sorted returns what a map holds, oldest first.
+// sorted returns the values of objects, oldest first.
 func sorted[T any](objects map[string]T, created func(T) int64) []T {
 	list := make([]T, 0, len(objects))
 	for _, object := range objects {

@@ -18,10 +18,10 @@ type sandbox struct {
 	created int64 // ns since 1970
 	// address is the pod's own; not valid for a pod of the host's network.
 	address netip.Addr
-	stopped bool // under Runtime.mu, as all that changes
+	stopped bool // under Runtime.mu
 }
 
-// network is whose network the pod is in.
+// options returns the namespace options of the pod.
 func (s *sandbox) options() *runtimeapi.NamespaceOption {
 	return s.config.GetLinux().GetSecurityContext().GetNamespaceOptions()
 }
@@ -37,7 +37,7 @@ func (s *sandbox) state() runtimeapi.PodSandboxState {
 	return runtimeapi.PodSandboxState_SANDBOX_READY
 }
 
-// RunPodSandbox gives a pod an address.
+// RunPodSandbox adds a pod and gives it an address, unless it is in the host's network.
 func (r *Runtime) RunPodSandbox(_ context.Context, config *runtimeapi.PodSandboxConfig, _ string) (string, error) {
 	s := &sandbox{id: r.newID("pod"), config: config, created: time.Now().UnixNano()}
 	r.mu.Lock()
@@ -69,14 +69,14 @@ func (r *Runtime) freeAddress() (netip.Addr, error) {
 	return netip.Addr{}, fmt.Errorf("choosing a pod's address: all of %s are taken", r.Addresses)
 }
 
-// StopPodSandbox ends the pod's containers and gives up its address.
+// StopPodSandbox ends the pod's containers and frees its address.
 func (r *Runtime) StopPodSandbox(ctx context.Context, id string) error {
 	r.mu.Lock()
 	s := r.sandboxes[id]
 	containers := r.of(id)
 	r.mu.Unlock()
 	if s == nil {
-		return nil // as the interface says of one that is gone
+		return nil // as the interface requires for an unknown pod
 	}
 	for _, c := range containers {
 		if err := r.StopContainer(ctx, c.id, 0); err != nil {
@@ -94,7 +94,7 @@ func (r *Runtime) of(sandbox string) []*container {
 	return slices.DeleteFunc(slices.Collect(maps.Values(r.containers)), func(c *container) bool { return c.sandbox.id != sandbox })
 }
 
-// RemovePodSandbox forgets a pod and its containers.
+// RemovePodSandbox ends and forgets a pod and its containers.
 func (r *Runtime) RemovePodSandbox(ctx context.Context, id string) error {
 	if err := r.StopPodSandbox(ctx, id); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (r *Runtime) RemovePodSandbox(ctx context.Context, id string) error {
 	return nil
 }
 
-// PodSandboxStatus says what is known of a pod.
+// PodSandboxStatus returns the status of a pod.
 func (r *Runtime) PodSandboxStatus(_ context.Context, id string, _ bool) (*runtimeapi.PodSandboxStatusResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +134,7 @@ func (r *Runtime) PodSandboxStatus(_ context.Context, id string, _ bool) (*runti
 	return &runtimeapi.PodSandboxStatusResponse{Status: status}, nil
 }
 
-// findSandbox returns a pod. The caller holds mu.
+// findSandbox returns a pod, or an error where there is none of that id. The caller holds mu.
 func (r *Runtime) findSandbox(id string) (*sandbox, error) {
 	s := r.sandboxes[id]
 	if s == nil {
@@ -143,7 +143,7 @@ func (r *Runtime) findSandbox(id string) (*sandbox, error) {
 	return s, nil
 }
 
-// ListPodSandbox lists pods, oldest first.
+// ListPodSandbox returns the pods that match filter, oldest first.
 func (r *Runtime) ListPodSandbox(_ context.Context, filter *runtimeapi.PodSandboxFilter) ([]*runtimeapi.PodSandbox, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,8 +22,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/localcluster/forward"
 )
 
-// newStreams serves what kubectl exec and port-forward are connected to, on a free
-// port. A URL holds for one connection, and only the kubelet is told of it.
+// newStreams serves the connections of kubectl exec and port-forward on a free port. A URL is valid
+// for one connection, and only the kubelet gets it.
 func newStreams(r *Runtime) (streaming.Server, *http.Server, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
 	if err != nil {
@@ -40,7 +40,7 @@ func newStreams(r *Runtime) (streaming.Server, *http.Server, error) {
 	return handler, server, nil
 }
 
-// streams connects callers with what containers offer.
+// streams connects clients with programs and ports of containers.
 type streams Runtime
 
 // Exec runs a program of the container's image with the container's variables.
@@ -63,7 +63,7 @@ func (s *streams) Exec(ctx context.Context, id string, args []string, in io.Read
 	return err
 }
 
-// Attach is refused: a process's output goes to its log.
+// Attach returns an error: a process's output goes to its log.
 func (s *streams) Attach(context.Context, string, io.Reader, io.WriteCloser, io.WriteCloser, bool, <-chan remotecommand.TerminalSize) error {
 	return errors.New("a process here cannot be attached to: use kubectl logs -f")
 }
@@ -89,8 +89,8 @@ func (s *streams) PortForward(ctx context.Context, pod string, port int32, strea
 	return nil
 }
 
-// exec runs a program of the container's image to its end, with the streams that
-// connect gives it. The error is an *exec.ExitError if the program fails.
+// exec runs a program of the container's image to its end, with the streams that connect sets. The
+// error is an *exec.ExitError if the program fails.
 func (r *Runtime) exec(ctx context.Context, id string, args []string, connect func(*exec.Cmd)) error {
 	c, err := r.find(id)
 	if err != nil {
@@ -108,7 +108,7 @@ func (r *Runtime) exec(ctx context.Context, id string, args []string, connect fu
 	return cmd.Wait()
 }
 
-// ExecSync runs a program of the container's image and returns what it writes.
+// ExecSync runs a program of the container's image and returns its output.
 func (r *Runtime) ExecSync(ctx context.Context, id string, args []string, timeout time.Duration) (stdout, stderr []byte, err error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -123,17 +123,17 @@ func (r *Runtime) ExecSync(ctx context.Context, id string, args []string, timeou
 	return out.Bytes(), problem.Bytes(), err
 }
 
-// Exec returns where to connect to for Exec of streams.
+// Exec returns the URL for Exec of streams.
 func (r *Runtime) Exec(_ context.Context, request *runtimeapi.ExecRequest) (*runtimeapi.ExecResponse, error) {
 	return r.streams.GetExec(request)
 }
 
-// Attach returns where to connect to for Attach of streams.
+// Attach returns the URL for Attach of streams.
 func (r *Runtime) Attach(_ context.Context, request *runtimeapi.AttachRequest) (*runtimeapi.AttachResponse, error) {
 	return r.streams.GetAttach(request)
 }
 
-// PortForward returns where to connect to for PortForward of streams.
+// PortForward returns the URL for PortForward of streams.
 func (r *Runtime) PortForward(_ context.Context, request *runtimeapi.PortForwardRequest) (*runtimeapi.PortForwardResponse, error) {
 	return r.streams.GetPortForward(request)
 }

@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// Backend is one process that connections can go to.
+// Backend is one process to which connections can go.
 type Backend struct {
 	Address string // host:port
-	Ready   string // URL that answers 200 while it takes connections
+	Ready   string // URL that answers 200 while it accepts connections
 }
 
 // ParseBackend reads ADDRESS=URL, the form of a command line.
@@ -32,24 +32,24 @@ func ParseBackend(text string) (Backend, error) {
 	return Backend{Address: to, Ready: ready}, nil
 }
 
-// failureThreshold is that of a kubelet by default: an answer that a busy machine
-// delays is not the end of a process.
+// failureThreshold is the default of a kubelet: an answer that a busy machine delays is not the end
+// of a process.
 const failureThreshold = 3
 
-// backend is a Backend and what is known of it, under the Forwarder's lock.
+// backend is a Backend and its readiness, under the Forwarder's lock.
 type backend struct {
 	Backend
 	ready    bool
 	failures int // in a row
 }
 
-// note takes the outcome of a check, and reports whether readiness has changed.
+// note records the outcome of a check, and reports whether readiness has changed.
 func (b *backend) note(err error) (changed bool) {
 	was := b.ready
 	switch {
 	case err == nil:
 		b.ready, b.failures = true, 0
-	case errors.Is(err, syscall.ECONNREFUSED): // the process is gone, which a kubelet sees at once
+	case errors.Is(err, syscall.ECONNREFUSED): // the process has ended, which a kubelet sees at once
 		b.ready = false
 	default:
 		b.failures++
@@ -64,7 +64,7 @@ func (b *backend) probe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("asking %s: %w", b.Ready, err)
 	}
-	req.Close = true // what is kept open would answer for a process that accepts no new connection
+	req.Close = true // an open connection would answer for a process that accepts no new ones
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err

@@ -20,8 +20,8 @@ type Forwarder struct {
 	next int // backend whose turn it is
 }
 
-// timeout is how long a check, and a connection to a backend, may take: that of a
-// kubelet's probe by default.
+// timeout limits a check and the start of a connection to a backend: the default of a kubelet's
+// probe.
 const timeout = time.Second
 
 // Options configures New.
@@ -29,12 +29,11 @@ type Options struct {
 	Backends []Backend
 	// Period is the time between two checks of a backend; 0 is one second.
 	Period time.Duration
-	// Out gets a line whenever a backend becomes ready or ceases to be. Required.
+	// Out gets a line whenever the readiness of a backend changes. Required.
 	Out io.Writer
 }
 
-// New returns a Forwarder, to which no backend is ready yet. It refuses to have
-// none at all.
+// New returns a Forwarder. No backend of it is ready yet. Options without a backend are an error.
 func New(o Options) (*Forwarder, error) {
 	if len(o.Backends) == 0 {
 		return nil, errors.New("forwarding connections: there is no backend, want at least one")
@@ -49,9 +48,8 @@ func New(o Options) (*Forwarder, error) {
 	return f, nil
 }
 
-// Serve accepts connections until ctx ends, and closes the listener and every
-// connection before it returns. Every backend has been checked once before the
-// first connection is accepted.
+// Serve accepts connections until ctx ends, and closes the listener and every connection before it
+// returns. It checks every backend once before it accepts the first connection.
 func (f *Forwarder) Serve(ctx context.Context, listener net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
@@ -78,8 +76,7 @@ func (f *Forwarder) Serve(ctx context.Context, listener net.Listener) error {
 	}
 }
 
-// watch checks a backend each period until ctx ends, and calls checked after the
-// first time.
+// watch checks a backend each period until ctx ends, and calls checked after the first check.
 func (f *Forwarder) watch(ctx context.Context, b *backend, checked func()) {
 	f.check(ctx, b)
 	checked()
@@ -139,8 +136,7 @@ func (f *Forwarder) pass(ctx context.Context, client net.Conn) {
 	Join(ctx, client, server)
 }
 
-// Join passes on what a client and a server say to each other until both have
-// ended or ctx is done, and closes both.
+// Join copies between client and server until both have ended or ctx is done, and closes both.
 func Join(ctx context.Context, client, server io.ReadWriteCloser) {
 	defer client.Close()
 	defer server.Close()
@@ -151,15 +147,15 @@ func Join(ctx context.Context, client, server io.ReadWriteCloser) {
 	both.Wait()
 }
 
-// oneWay copies until src has no more, and says so to dst. When dst takes no
-// more, src is closed, so that its sender learns of it.
+// oneWay copies from src to dst until src ends, and closes this direction of dst. When dst accepts
+// no more, it closes src, so that the sender sees it.
 func oneWay(dst io.WriteCloser, src io.ReadCloser) {
 	if _, err := io.Copy(dst, src); err != nil {
 		src.Close()
 	}
-	half := dst.Close // of a stream that others run over, which only ends this direction
+	half := dst.Close // a stream that is multiplexed with others: Close ends only this direction
 	if tcp, ok := dst.(*net.TCPConn); ok {
 		half = tcp.CloseWrite
 	}
-	_ = half() // it may be closed altogether
+	_ = half() // it may be closed already
 }

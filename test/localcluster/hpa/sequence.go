@@ -1,6 +1,6 @@
 package hpa
 
-// File is the recorded answers.
+// File holds the recorded answers.
 type File struct {
 	Controller string     `json:"controller"` // module and version
 	SyncMillis int        `json:"syncMillis"` // between two syncs
@@ -40,14 +40,14 @@ type Metric struct {
 	Target int64  `json:"target"` // thousandths
 }
 
-// Sync is what the controller read at one sync and what it left.
+// Sync is what the controller read at one sync, and the replicas that it left.
 type Sync struct {
 	Spec   int32 `json:"spec"`   // spec.replicas
 	Status int32 `json:"status"` // status.replicas
 	// Pods has a letter for each: p pending, s running and not ready, r ready.
 	Pods string `json:"pods"`
-	// Values has a list for each metric: of an External one its value or nothing,
-	// of a Pods metric one for each pod. In thousandths, -1 for none.
+	// Values has a list for each metric: the value of an External one, if any, and one value for
+	// each pod of a Pods metric. In thousandths, -1 for none.
 	Values [][]int64 `json:"values"`
 	Want   int32     `json:"want"` // replicas, after the sync
 }

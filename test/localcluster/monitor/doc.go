@@ -1,7 +1,6 @@
-// Package monitor is a Prometheus server made of the parts that a test needs:
-// scraping with static, file and HTTP discovery, the time series database, PromQL
-// and the HTTP API. It is Prometheus' own code behind each of them, so queries
-// give what a real server gives.
+// Package monitor is a Prometheus server made of the parts that a test needs: scraping with static,
+// file and HTTP discovery, the time series database, PromQL and the HTTP API. Each is the code of
+// Prometheus itself, so queries return what a real server returns.
 //
 // It has no user interface, no rules, no alerts and no remote write. It serves:
 //

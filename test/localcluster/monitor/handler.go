@@ -16,7 +16,7 @@ import (
 	apiv1 "github.com/prometheus/prometheus/web/api/v1"
 )
 
-// page is what a browser gets at /.
+// page is the HTML page at /.
 const page = `<!doctype html><title>Prometheus of localcluster</title>
 <h1>Prometheus of localcluster</h1>
 <p>A Prometheus server without its user interface. It answers:</p>
@@ -99,7 +99,7 @@ type database struct {
 	stats *tsdb.DBStats
 }
 
-// BlockMetas returns what is known of each block on disk.
+// BlockMetas returns the metadata of each block on disk.
 func (d database) BlockMetas() ([]tsdb.BlockMeta, error) { return d.DB.BlockMetas(), nil }
 
 // Stats returns the numbers of series by label of the samples in memory.

@@ -10,12 +10,12 @@ import (
 	"github.com/prometheus/prometheus/discovery"
 )
 
-// scrapeReload is how long changes of targets are gathered before they take effect.
+// scrapeReload is the time over which changes of targets are gathered before they take effect.
 const scrapeReload = model.Duration(time.Second)
 
-// reload reads the configuration file and the scrape_config_files it names. If
-// anything in it is wrong, the previous configuration stays in force and the
-// error says what is wrong. Of two at once, the one that reads last applies last.
+// reload reads the configuration file and the scrape_config_files that it names. After an error the
+// previous configuration stays in force. Of two reloads at once, the one that reads last applies
+// last.
 func (s *server) reload() error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()

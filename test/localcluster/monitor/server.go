@@ -30,7 +30,7 @@ const (
 	maxSamples    = 50_000_000
 	queryTimeout  = 2 * time.Minute
 	lookbackDelta = 5 * time.Minute
-	// closeWithin bounds how long a stopping server waits for running requests.
+	// closeWithin limits how long a stopping server waits for running requests.
 	closeWithin = 5 * time.Second
 )
 

@@ -11,7 +11,7 @@ import (
 	cadvisortest "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
 )
 
-// machine says what this machine is, and knows nothing of its usage.
+// machine reports the processors and the memory of this machine, and nothing of its usage.
 type machine struct {
 	cadvisortest.Fake
 	memory uint64 // bytes
@@ -19,7 +19,7 @@ type machine struct {
 
 var _ cadvisor.Interface = (*machine)(nil)
 
-// elsewhere is what a machine counts as having that does not say it as Linux does.
+// elsewhere is the assumed memory of a machine without Linux, in bytes.
 const elsewhere = 8 << 30
 
 func newMachine() (*machine, error) {
@@ -39,12 +39,12 @@ func newMachine() (*machine, error) {
 	return nil, fmt.Errorf("reading how much memory there is: no MemTotal in /proc/meminfo")
 }
 
-// MachineInfo is what the node's capacity comes from.
+// MachineInfo returns the capacity of the node.
 func (m *machine) MachineInfo() (*cadvisorapi.MachineInfo, error) {
 	return &cadvisorapi.MachineInfo{NumCores: runtime.NumCPU(), MemoryCapacity: m.memory}, nil
 }
 
-// VersionInfo is what the node says of its system.
+// VersionInfo returns the name of the operating system.
 func (m *machine) VersionInfo() (*cadvisorapi.VersionInfo, error) {
 	return &cadvisorapi.VersionInfo{ContainerOsVersion: runtime.GOOS}, nil
 }

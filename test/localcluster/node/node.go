@@ -33,20 +33,19 @@ type Options struct {
 	Port       int    // of the kubelet's API, on 127.0.0.1
 	CertFile   string // to serve it with
 	KeyFile    string
-	ClientCA   string // path of the CA certificates of those who may call it
-	// Runtime says what runs, and where its addresses are. Dir and APIServer are
-	// filled in.
+	ClientCA   string // path of the CA certificates of clients that may call it
+	// Runtime has the images and the addresses of pods. Serve fills in Dir and APIServer.
 	Runtime container.Options
 }
 
-// endWithin is how long processes have to end with the node: less than what this
-// process has itself.
+// endWithin limits the time in which processes end with the node. This process has more time
+// itself.
 const endWithin = 8 * time.Second
 
-// podsPerNode is what other nodes have room for, too.
+// podsPerNode is the default limit of other nodes, too.
 const podsPerNode = 110
 
-// Serve plays the node until ctx ends, and ends its pods' processes before it returns.
+// Serve runs the node until ctx ends, and ends its pods' processes before it returns.
 func Serve(ctx context.Context, o Options) error {
 	config, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
 	if err != nil {
@@ -70,8 +69,8 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("building who may call the kubelet: %w", err)
 	}
-	kubelet.ContainerLogsDir = filepath.Join(o.Dir, "log") // made, and not used: see noLinks
-	// The kubelet ends with this process; its context only says that it should.
+	kubelet.ContainerLogsDir = filepath.Join(o.Dir, "log") // the kubelet makes it and does not use it: see noLinks
+	// The kubelet ends only with this process, not with its context.
 	if err := app.RunKubelet(ctx, &options.KubeletServer{KubeletFlags: *flags, KubeletConfiguration: *configuration}, deps); err != nil {
 		return fmt.Errorf("running the kubelet: %w", err)
 	}
@@ -81,8 +80,7 @@ func Serve(ctx context.Context, o Options) error {
 	return runtime.Close(ending)
 }
 
-// configure returns how the kubelet runs: as by default, less what it would do to
-// the machine.
+// configure returns the kubelet's default configuration, without all that changes the machine.
 func (o Options) configure() (*options.KubeletFlags, *kubeletconfig.KubeletConfiguration, error) {
 	f := options.NewKubeletFlags()
 	f.RootDirectory, f.CertDirectory = o.Dir, filepath.Join(o.Dir, "pki")
@@ -102,7 +100,7 @@ func (o Options) configure() (*options.KubeletFlags, *kubeletconfig.KubeletConfi
 	c.Authorization.Mode = kubeletconfig.KubeletAuthorizationModeAlwaysAllow
 	c.PodLogsDir = filepath.Join(o.Dir, "logs")
 	c.MaxPods = podsPerNode
-	// Nothing answers there: without an address, the kubelet warns of every pod.
+	// No server answers there: without an address, the kubelet warns of every pod.
 	c.ClusterDNS, c.ClusterDomain, c.ResolverConfig = []string{"127.0.0.1"}, "cluster.local", ""
 	c.CgroupsPerQOS, c.EnforceNodeAllocatable = false, nil
 	c.EnableControllerAttachDetach = false
@@ -110,12 +108,12 @@ func (o Options) configure() (*options.KubeletFlags, *kubeletconfig.KubeletConfi
 	c.LocalStorageCapacityIsolation = false
 	c.EvictionHard = nil
 	c.ImageGCHighThresholdPercent = 100 // never
-	// ConfigMaps and Secrets of pods are watched; this is how soon their files follow.
+	// The kubelet watches ConfigMaps and Secrets of pods; their files follow this soon.
 	c.SyncFrequency = metav1.Duration{Duration: 5 * time.Second}
 	return f, c, nil
 }
 
-// dependencies are what the kubelet is made of.
+// dependencies returns the parts of the kubelet.
 func dependencies(config *rest.Config, runtime *container.Runtime, o Options) (*kubelet.Dependencies, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"k8s.io/kubernetes/pkg/volume/util/hostutil"
 )
 
-// systemLogs is where a kubelet keeps links to the logs of the machine's
-// containers, which are not ours.
+// systemLogs is the folder in which a kubelet keeps links to the logs of the machine's containers.
+// The pods of this node have none there.
 const systemLogs = "/var/log/containers/"
 
 // noLinks is the operating system without those links.
@@ -49,10 +49,10 @@ type hostUtil struct{ *hostutil.HostUtil }
 
 func (hostUtil) MakeRShared(string) error { return nil }
 
-// recordWithoutOOM makes the kubelet send events, and keeps it from watching the
-// kernel's log for processes that ran out of memory, which only root may read. It
-// does not watch where events go to a FakeRecorder, and asks for that before
-// anything else is made; the tracer comes next, so that is where events begin.
+// recordWithoutOOM makes the kubelet send events, and keeps it from watching the kernel's log for
+// processes that ran out of memory, which only root may read. The kubelet does not watch while its
+// recorder is a FakeRecorder, and checks that before it makes anything else. It asks for a tracer
+// next, and from then on the recorder sends events.
 func recordWithoutOOM(d *kubelet.Dependencies, client kubernetes.Interface, name string) {
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: client.CoreV1().Events("")})
@@ -62,7 +62,7 @@ func recordWithoutOOM(d *kubelet.Dependencies, client kubernetes.Interface, name
 	}}
 }
 
-// tracers makes tracers that do nothing, and calls first when it is asked for one.
+// tracers makes tracers that do nothing, and calls first at each request for one.
 type tracers struct {
 	trace.TracerProvider
 	first func()

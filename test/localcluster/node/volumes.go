@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubernetes/pkg/volume/secret"
 )
 
-// volumePlugins are those that need nothing but files.
+// volumePlugins returns the kinds of volumes that need nothing but files.
 func volumePlugins() []volume.VolumePlugin {
 	var plugins []volume.VolumePlugin
 	for _, of := range [][]volume.VolumePlugin{
@@ -25,11 +25,11 @@ func volumePlugins() []volume.VolumePlugin {
 	return plugins
 }
 
-// ownerless is a kind of volume whose files are of the user who runs this process,
-// as pods' processes are: only root can give them to others.
+// ownerless is a kind of volume whose files belong to the user who runs this process, as pods'
+// processes do: only root can give files to other users.
 type ownerless struct{ volume.VolumePlugin }
 
-// NewMounter returns what makes a volume for a pod.
+// NewMounter returns a Mounter that makes a volume for a pod.
 func (o ownerless) NewMounter(spec *volume.Spec, pod *corev1.Pod) (volume.Mounter, error) {
 	m, err := o.VolumePlugin.NewMounter(spec, pod)
 	if err != nil {

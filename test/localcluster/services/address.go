@@ -2,19 +2,18 @@ package services
 
 import "net/netip"
 
-// The first octets of an address of this machine, and of what stands for it in an
-// EndpointSlice.
+// The first octet of an address of this machine, and the one that replaces it in an EndpointSlice.
 const (
 	machineOctet = 127
 	sliceOctet   = 10
 )
 
-// published returns what stands for an address in an EndpointSlice: itself, unless
-// it is of this machine.
+// published returns the form of an address in an EndpointSlice: the same, unless it is one of this
+// machine.
 func published(address string) string { return swap(address, machineOctet, sliceOctet) }
 
-// reachable returns the address that a published one stands for. Addresses of pods
-// that are not of this machine come out as ones at which nothing answers either.
+// reachable returns the address for a published one. From addresses of pods that are not of this
+// machine it makes ones at which no server answers either.
 func reachable(address string) string { return swap(address, sliceOctet, machineOctet) }
 
 // swap replaces the first octet of an IPv4 address if it is from.

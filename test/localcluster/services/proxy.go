@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// retry is how soon an address is tried again that could not be listened on.
+	// retry is the time until the next attempt to listen on an address.
 	retry = 5 * time.Second
-	// dialWithin is how long a pod may take to take a connection.
+	// dialWithin limits the time in which a pod accepts a connection.
 	dialWithin = time.Second
 )
 
-// errNoBackend says that no pod is ready, or none of those that are answers.
+// errNoBackend says that no pod is ready, or that no ready pod answers.
 var errNoBackend = errors.New("no pod answers")
 
 // proxy listens on the addresses of Services and passes connections on.
@@ -40,31 +40,31 @@ type proxy struct {
 	changed  chan struct{} // holds one value while something has changed
 
 	group sync.WaitGroup // of listeners and connections
-	// ports is what is listened on by address, and refused the addresses that could
-	// not be, of which that has been said. Only run uses them.
+	// ports holds the listeners by address, and refused the addresses on which listening failed and
+	// which have been logged. Only run uses them.
 	ports   map[string]*port
 	refused map[string]bool
 }
 
-// port is a port of a Service that is listened on.
+// port is a port of a Service on which the proxy listens.
 type port struct {
 	listener net.Listener
 
 	mu       sync.Mutex
 	backends []string // addresses of ready pods, in order
-	turn     int      // of the backend at turn modulo their number
+	turn     int      // counts connections; the next backend is turn modulo their number
 }
 
 func newProxy(services corelisters.ServiceLister, endpoints discoverylisters.EndpointSliceLister, logger *slog.Logger) *proxy {
 	return &proxy{services: services, slices: endpoints, logger: logger, changed: make(chan struct{}, 1), ports: map[string]*port{}, refused: map[string]bool{}}
 }
 
-// handler notes that something has changed.
+// handler returns a handler that notes every change.
 func (p *proxy) handler() cache.ResourceEventHandler {
 	note := func() {
 		select {
 		case p.changed <- struct{}{}:
-		default: // it is noted already
+		default: // noted already
 		}
 	}
 	return cache.ResourceEventHandlerFuncs{AddFunc: func(any) { note() }, UpdateFunc: func(any, any) { note() }, DeleteFunc: func(any) { note() }}
@@ -90,7 +90,7 @@ func (p *proxy) run(ctx context.Context) {
 	}
 }
 
-// sync listens on what there is, and reports whether it could.
+// sync listens on the addresses wanted and closes all others. It reports whether it could.
 func (p *proxy) sync(ctx context.Context) bool {
 	wanted := p.wanted()
 	for address, old := range p.ports {
@@ -123,8 +123,8 @@ func (p *proxy) sync(ctx context.Context) bool {
 	return complete
 }
 
-// wanted returns the addresses of ready pods by the address of a Service's port,
-// for Services whose address is of this machine.
+// wanted returns the addresses of ready pods by the address of a Service's port, for Services with
+// an address of this machine.
 func (p *proxy) wanted() map[string][]string {
 	list, err := p.services.List(labels.Everything())
 	if err != nil {
@@ -169,7 +169,7 @@ func (p *proxy) backends(service *corev1.Service, port string) []string {
 
 func hostPort(host string, port int32) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
 
-// accept takes connections until the listener or ctx ends.
+// accept accepts connections until the listener or ctx ends.
 func (p *proxy) accept(ctx context.Context, from *port) {
 	defer context.AfterFunc(ctx, func() { from.listener.Close() })()
 	for {

@@ -21,7 +21,7 @@ type Options struct {
 	Logger     *slog.Logger
 }
 
-// What the controller manager takes by default.
+// Defaults of the controller manager.
 const (
 	endpointsPerSlice = 100
 	workers           = 5
@@ -61,7 +61,7 @@ func Serve(ctx context.Context, o Options) error {
 	return nil
 }
 
-// publish makes controllers see pods with the addresses that stand for theirs.
+// publish replaces the addresses of a pod by their published forms.
 func publish(object any) (any, error) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {

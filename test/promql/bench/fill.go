@@ -20,15 +20,15 @@ const (
 	namespaces = 50
 )
 
-// What is back-filled: the witness, and what shows a request, for as long as
-// anything looks back for them; the rest for as long as anything else does.
+// The back-filled series: the witness and signs of life for the longest time that any query looks
+// back for them; the others for the longest time of all other queries.
 const (
 	interval   = 15 * time.Second
 	pagesSince = 16 * time.Minute
 	since      = 6 * time.Minute
 )
 
-// instant is the last scrape. The clocks of both sides stand 2s later.
+// instant returns the time of the last scrape. The clocks of both sides show 2s later.
 func instant() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 func now() time.Time { return instant().Add(2 * time.Second) }
@@ -39,10 +39,10 @@ func modelOf(model int) string { return fmt.Sprintf("organisation/model-%d", mod
 
 func variantOf(model int) string { return fmt.Sprintf("model-%d-l40s", model) }
 
-// podOf is shaped as the name of a Deployment's pod.
+// podOf returns a name like that of a Deployment's pod.
 func podOf(model, pod int) string { return fmt.Sprintf("%s-6f7c8d9b5-%05d", variantOf(model), pod) }
 
-// fleet returns the live objects behind the series.
+// fleet returns the live objects of the series.
 func fleet(models int) scaling.Fleet {
 	f := scaling.Fleet{At: now()}
 	for m := range models {
@@ -60,7 +60,7 @@ func fleet(models int) scaling.Fleet {
 	return f
 }
 
-// column is a series being filled.
+// column is a series in the making.
 type column struct {
 	labels labels.Labels
 	ref    storage.SeriesRef
@@ -86,8 +86,8 @@ func columns(models int) []*column {
 	return all
 }
 
-// podColumns are what a vLLM pod of 0.12 exports and this project asks for, with
-// the labels that a PodMonitor adds: 86 series, 63 of them buckets.
+// podColumns returns the series of a vLLM 0.12 pod that this project queries, with the labels that
+// a PodMonitor adds: 86 series, 63 of them buckets.
 func podColumns(m, p int) []*column {
 	common := []string{
 		"namespace", namespaceOf(m), "pod", podOf(m, p), "job", "serving/vllm", "container", "vllm", "endpoint", "http",
@@ -134,8 +134,8 @@ func podColumns(m, p int) []*column {
 	return append(all, &column{labels: labels.FromStrings(info...), begin: instant().Add(-since), base: 1})
 }
 
-// pickerColumns are what the endpoint picker of llm-d-router says of a model, and
-// once per namespace of itself: each series under two names.
+// pickerColumns returns the series of the endpoint picker of llm-d-router about a model, and once
+// per namespace about itself, each under two names.
 func pickerColumns(m int) []*column {
 	var all []*column
 	add := func(name string, base, step float64, of ...string) {
@@ -155,7 +155,7 @@ func pickerColumns(m int) []*column {
 	return all
 }
 
-// fill writes the series of a fleet, in the order in which they were scraped.
+// fill writes the series of a fleet in the order of their scrapes.
 func fill(ctx context.Context, into *store.Store, models int) error {
 	all := columns(models)
 	for scrape, at := 0, instant().Add(-pagesSince); !at.After(instant()); scrape, at = scrape+1, at.Add(interval) {

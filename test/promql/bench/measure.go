@@ -13,12 +13,12 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// patience is how long a collection may take: on a machine that is busy otherwise
-// it is slow, which the table shows, and not wrong.
+// patience limits a collection. On a busy machine a collection is slow, which the table shows and
+// which is no error.
 const patience = 2 * time.Minute
 
-// client is the manager's side: a collector with a cache that does not expire,
-// because its clock stands.
+// client is the manager's side: a collector with a cache that does not expire, because its clock
+// does not move.
 type client struct {
 	fleet       scaling.Fleet
 	percentiles bool
@@ -28,8 +28,8 @@ type client struct {
 	failed      error // the last query that failed
 }
 
-// newClient returns a client of a server. With percentiles, every model has a
-// latency objective, so that its histograms are asked for.
+// newClient returns a client of a server. With percentiles, every model has a latency objective, so
+// that the client queries histograms.
 func newClient(url string, models int, percentiles bool) (*client, error) {
 	c := &client{fleet: fleet(models), percentiles: percentiles}
 	var err error
@@ -40,7 +40,7 @@ func newClient(url string, models int, percentiles bool) (*client, error) {
 	return c, nil
 }
 
-// begin makes a collector that knows nothing yet. The connections stay.
+// begin makes a collector with an empty cache. The connections stay.
 func (c *client) begin() {
 	clk := testingclock.NewFakeClock(now())
 	c.collector = collector.New(c.source, clk, collector.Options{
@@ -62,8 +62,8 @@ func (c *client) cold(ctx context.Context) error {
 	return c.collect(ctx)
 }
 
-// collect collects, from the cache if it can, and checks that every replica of
-// every model was measured: a number of nothing is no number.
+// collect collects, from the cache if it can, and checks that it has readings of every replica of
+// every model: the cost of an empty answer means nothing.
 func (c *client) collect(ctx context.Context) error {
 	snapshots := c.collector.Collect(ctx, c.fleet)
 	if c.failed != nil {
@@ -82,8 +82,7 @@ func (c *client) collect(ctx context.Context) error {
 	return nil
 }
 
-// state returns how much memory the collector keeps between two cycles, its
-// source included, in bytes.
+// state returns the memory that the collector and its source keep between two cycles, in bytes.
 func state(ctx context.Context, url string, models int, percentiles bool) (int64, error) {
 	c, err := newClient(url, models, percentiles)
 	if err != nil {
@@ -101,7 +100,7 @@ func state(ctx context.Context, url string, models int, percentiles bool) (int64
 
 // heap returns the live bytes of the heap.
 func heap() int64 {
-	// Twice, for what pools keep over one collection.
+	// Twice, since pools keep objects for one collection.
 	runtime.GC()
 	runtime.GC()
 	var stats runtime.MemStats
@@ -109,7 +108,7 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// cost is what one kind of cycle takes.
+// cost is the cost of one kind of cycle.
 type cost struct {
 	latency time.Duration // wall-clock time of a cycle
 	client  time.Duration // CPU time of the manager's side per cycle

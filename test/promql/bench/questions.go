@@ -14,8 +14,7 @@ import (
 // questionRuns is how often each question is asked for the table.
 const questionRuns = 5
 
-// named returns the pods that a collection names: some of each job, and there is a
-// job in each namespace.
+// named returns the pods that a collection names: some of each job, with one job in each namespace.
 func named() []string {
 	var pods []string
 	for model := range namespaces {
@@ -26,9 +25,8 @@ func named() []string {
 	return pods
 }
 
-// questions prints how long each question takes by itself, as a collection asks
-// it, one after the other, at one size: the median, of which the most is
-// Prometheus' part.
+// questions prints the median time of each question by itself, as a collection asks it, one after
+// the other, at one size. Most of the time is Prometheus' part.
 func questions(ctx context.Context, w io.Writer, models int) (err error) {
 	s, err := startServer(ctx, models)
 	if err != nil {
@@ -53,7 +51,7 @@ func questions(ctx context.Context, w io.Writer, models int) (err error) {
 	// The question for the time before is asked in two ways.
 	request.Ask, request.Whole = query.AskRecent, true
 	asked = append(asked, request)
-	// And that about objectives, of all buckets and of those around two of them.
+	// The one about objectives is asked for all buckets and for those around two of them.
 	request.Ask, request.Whole, request.Bounds = query.AskObjective, false, []string{"1", "2.5", "0.025", "0.05", "0.075"}
 	asked = append(asked, request)
 	for _, request := range asked {

@@ -22,14 +22,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
 )
 
-// serveModels is the environment variable that makes this program the server of a
-// fleet of so many models.
+// serveModels is the environment variable that makes this program the server of a fleet with that
+// number of models.
 const serveModels = "BENCH_SERVE_MODELS"
 
-// serve fills a store, tells its URL on standard output and answers until standard
-// input ends.
+// serve fills a store, writes its URL to standard output and answers until standard input ends.
 func serve(models int) error {
-	debug.SetGCPercent(75) // as Prometheus does unless told otherwise
+	debug.SetGCPercent(75) // as Prometheus does by default
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return fmt.Errorf("making the database's folder: %w", err)
@@ -42,7 +41,7 @@ func serve(models int) error {
 	if err := fill(context.Background(), s, models); err != nil {
 		return err
 	}
-	// What filling left behind is not collected at the client's expense.
+	// Collect the garbage of filling now, not while the client measures.
 	runtime.GC()
 	debug.FreeOSMemory()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -69,7 +68,7 @@ func serve(models int) error {
 func cpu() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		return 0 // not on a system that knows the call by this name
+		return 0 // does not happen on systems with this call
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// How often each kind of cycle is run for the table.
+// Runs of each kind of cycle for the table.
 const (
 	coldRuns = 10
 	warmRuns = 100
 )
 
-// fetchInterval is how often the background fetcher asks by default, and so what
-// queries a minute follow from.
+// fetchInterval is the default interval of the background fetcher. The queries per minute follow
+// from it.
 const fetchInterval = 15 * time.Second
 
-// line is what the table says of one size.
+// line is one row of the table.
 type line struct {
 	models                 int
 	series                 int64
@@ -26,7 +26,7 @@ type line struct {
 	state, stateHistograms int64 // bytes
 }
 
-// table measures every size and prints what came out.
+// table measures every size and prints the rows.
 func table(ctx context.Context, w io.Writer, sizes []int) error {
 	fmt.Fprintln(w, "| VAs x replicas | series | queries a cycle | queries/min, fetched every 15s | cold | cold, histograms | warm "+
 		"| client CPU cold (histograms; warm) | Prometheus CPU cold (histograms) | state per VA (histograms) |")
@@ -50,7 +50,7 @@ func (l line) print(w io.Writer) {
 		float64(l.state)/float64(l.models)/1000, float64(l.stateHistograms)/float64(l.models)/1000)
 }
 
-// ms renders a duration in milliseconds, to two digits or three.
+// ms formats a duration in milliseconds, with two significant digits below 10 ms.
 func ms(d time.Duration) string {
 	v := float64(d) / float64(time.Millisecond)
 	if v < 10 {
@@ -59,8 +59,7 @@ func ms(d time.Duration) string {
 	return fmt.Sprintf("%.0f ms", v)
 }
 
-// measureSize starts a server with so many models and measures all that the table
-// says of it.
+// measureSize starts a server with models models and measures a row of the table.
 func measureSize(ctx context.Context, models int) (l line, err error) {
 	s, err := startServer(ctx, models)
 	if err != nil {
@@ -91,7 +90,7 @@ func measureKind(ctx context.Context, s *server, models int, percentiles bool) (
 		return cost{}, cost{}, err
 	}
 	defer c.source.Close()
-	// The first opens connections and makes room.
+	// The first cycle opens connections and allocates memory.
 	if err := c.cold(ctx); err != nil {
 		return cost{}, cost{}, err
 	}

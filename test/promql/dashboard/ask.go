@@ -21,12 +21,11 @@ type Prometheus interface {
 	Range(ctx context.Context, expr string, look Look) (model.Matrix, error)
 }
 
-// Sheet is a dashboard with everything that it shows.
+// Sheet is a dashboard with all its data.
 type Sheet struct {
 	Dashboard *Dashboard
 	Look      Look
-	// Choices are what stands above the panels: the label of each variable and its
-	// value, "All" where nothing is left out.
+	// Choices are the label and the value of each variable, "All" where nothing is left out.
 	Choices []Choice
 	Answers []Answer // in reading order
 }
@@ -34,13 +33,13 @@ type Sheet struct {
 // Choice is the value of a variable.
 type Choice struct{ Label, Value string }
 
-// Answer is what a panel has to show.
+// Answer is the data of a panel.
 type Answer struct {
 	Panel Panel
 	// Exprs are the queries as they were sent, in the order of the targets.
 	Exprs []string
-	// Series are in the order of the targets, then by name. Of an instant query
-	// each has one value.
+	// Series are in the order of the targets, then by name. Each series of an instant query has one
+	// value.
 	Series []Series
 }
 
@@ -58,7 +57,7 @@ func (a Answer) Shown(refID string) int {
 // Series is one line of a panel.
 type Series struct {
 	RefID  string
-	Name   string // as the legend says
+	Name   string // by the legend
 	Labels model.Metric
 	Points []model.SamplePair
 }
@@ -66,7 +65,7 @@ type Series struct {
 // Last returns the latest value.
 func (s Series) Last() float64 { return float64(s.Points[len(s.Points)-1].Value) }
 
-// Ask asks everything that the dashboard's panels show.
+// Ask sends all queries of the dashboard's panels.
 func (d *Dashboard) Ask(ctx context.Context, prometheus Prometheus, look Look) (*Sheet, error) {
 	values, err := d.variables(ctx, prometheus, look)
 	if err != nil {
@@ -89,7 +88,7 @@ func (d *Dashboard) Ask(ctx context.Context, prometheus Prometheus, look Look) (
 	return sheet, nil
 }
 
-// choices returns the values of the variables for a reader.
+// choices returns the values of the variables for readers.
 func (d *Dashboard) choices(values map[string]string) []Choice {
 	var out []Choice
 	for _, v := range d.Templating.List {
@@ -107,7 +106,7 @@ func (d *Dashboard) choices(values map[string]string) []Choice {
 	return out
 }
 
-// ask evaluates one target, whose query is expr.
+// ask evaluates expr, the expanded query of one target.
 func (t Target) ask(ctx context.Context, prometheus Prometheus, look Look, expr string) ([]Series, error) {
 	var out []Series
 	if t.Instant {
@@ -142,7 +141,7 @@ type Server struct{ api apiv1.API }
 
 var _ Prometheus = (*Server)(nil)
 
-// Dial returns the Prometheus at a base URL. Nothing is sent yet.
+// Dial returns the Prometheus at a base URL. It sends no request yet.
 func Dial(url string) (*Server, error) {
 	client, err := api.NewClient(api.Config{Address: url})
 	if err != nil {

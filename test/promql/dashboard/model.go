@@ -19,7 +19,7 @@ type Dashboard struct {
 	} `json:"templating"`
 }
 
-// Panel is one of its pictures.
+// Panel is one panel of a dashboard.
 type Panel struct {
 	ID              int      `json:"id"`
 	Type            string   `json:"type"`
@@ -37,7 +37,7 @@ type Panel struct {
 	} `json:"fieldConfig"`
 }
 
-// Grid is where a panel stands, in the units of Grafana's grid of 24 columns.
+// Grid is the place of a panel, in the units of Grafana's grid of 24 columns.
 type Grid struct{ X, Y, W, H int }
 
 // Target is one query of a panel.
@@ -70,20 +70,20 @@ type Field struct {
 	} `json:"custom"`
 }
 
-// Mapping replaces values by words: an exact value, by its text.
+// Mapping replaces exact values by words.
 type Mapping struct {
 	Type    string                           `json:"type"` // value
 	Options map[string]struct{ Text string } `json:"options"`
 }
 
-// Threshold is the colour from a value on; the first has none.
+// Threshold is the colour from a value on; the first has no value.
 type Threshold struct {
 	Color string   `json:"color"`
 	Value *float64 `json:"value"`
 }
 
-// Override is what differs for some series: those of a query (byFrameRefID), or a
-// series or a column of a table by its name (byName).
+// Override sets properties of some series: those of a query (byFrameRefID), or a series or a column
+// of a table by its name (byName).
 type Override struct {
 	Matcher struct {
 		ID      string `json:"id"`
@@ -95,7 +95,7 @@ type Override struct {
 	} `json:"properties"`
 }
 
-// Organize is which columns of a table are shown, in which order, under which names.
+// Organize is the choice, the order and the names of the columns of a table.
 type Organize struct {
 	Exclude map[string]bool   `json:"excludeByName"`
 	Index   map[string]int    `json:"indexByName"`
@@ -114,8 +114,7 @@ type Variable struct {
 	AllValue   string          `json:"allValue"`
 }
 
-// Read reads a dashboard from a file. A panel of a type that is not known here is
-// an error.
+// Read reads a dashboard from a file. A panel of an unknown type is an error.
 func Read(path string) (*Dashboard, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -151,8 +150,7 @@ func (p *Panel) Dashed(refID string) bool {
 	return ok && style["fill"] == "dash"
 }
 
-// Hue returns the name of the colour that a series always has, "" for the next of
-// the palette.
+// Hue returns the name of the fixed colour of a series, "" for the next of the palette.
 func (p *Panel) Hue(series string) string {
 	color, _ := p.property("byName", series, "color").(map[string]any)
 	name, _ := color["fixedColor"].(string)
@@ -168,7 +166,7 @@ func (p *Panel) Column(name string) Field {
 	return field
 }
 
-// property returns what an override sets, nil if none does.
+// property returns the value that an override sets, nil if none does.
 func (p *Panel) property(matcher, options, id string) any {
 	for _, o := range p.FieldConfig.Overrides {
 		if o.Matcher.ID != matcher || o.Matcher.Options != options {
@@ -183,7 +181,7 @@ func (p *Panel) property(matcher, options, id string) any {
 	return nil
 }
 
-// Mapped returns the words for a value, if it has any.
+// Mapped returns the words for a value, and false where there are none.
 func (f Field) Mapped(v float64) (string, bool) {
 	for _, m := range f.Mappings {
 		if to, ok := m.Options[strconv.FormatFloat(v, 'f', -1, 64)]; ok && m.Type == "value" {

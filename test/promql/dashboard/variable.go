@@ -14,19 +14,19 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Look is through which window a dashboard is looked at.
+// Look is the window of time of a dashboard.
 type Look struct {
 	At     time.Time     // the right end
 	Range  time.Duration // > 0
 	Step   time.Duration // between two points, > 0
 	Scrape time.Duration // the scrape interval that the data source names
-	// Choice are variables that a user chose; the others take what Grafana takes
-	// first: all where that may be chosen, else the first value in order.
+	// Choice are the variables that a user chose; the others take Grafana's default: all where that
+	// may be chosen, else the first value in order.
 	Choice map[string]string
 }
 
-// variables returns the value of each variable, in the form in which it replaces
-// its name in a query.
+// variables returns the value of each variable, in the form in which it replaces its name in a
+// query.
 func (d *Dashboard) variables(ctx context.Context, prometheus Prometheus, look Look) (map[string]string, error) {
 	values := map[string]string{
 		"__interval":      span(look.Step),
@@ -43,7 +43,7 @@ func (d *Dashboard) variables(ctx context.Context, prometheus Prometheus, look L
 	return values, nil
 }
 
-// value returns the value of one variable; those before it are known.
+// value returns the value of one variable; known has those before it.
 func (v Variable) value(ctx context.Context, prometheus Prometheus, look Look, known map[string]string) (string, error) {
 	choice, chosen := look.Choice[v.Name]
 	switch v.Type {
@@ -75,8 +75,8 @@ func (v Variable) value(ctx context.Context, prometheus Prometheus, look Look, k
 	}
 }
 
-// quoted returns a chosen value as Grafana's data source for Prometheus writes it:
-// as a regular expression where several may be chosen.
+// quoted returns a chosen value in the form of Grafana's data source for Prometheus: as a regular
+// expression where several may be chosen.
 func (v Variable) quoted(choice string) string {
 	if v.Multi || v.IncludeAll {
 		choice = regexp.QuoteMeta(choice)
@@ -84,7 +84,7 @@ func (v Variable) quoted(choice string) string {
 	return strings.ReplaceAll(choice, `\`, `\\`)
 }
 
-// options asks for the values that may be chosen, in order.
+// options queries the values that may be chosen, in order.
 func (v Variable) options(ctx context.Context, prometheus Prometheus, look Look, known map[string]string) ([]string, error) {
 	var query struct{ Query string }
 	if err := json.Unmarshal(v.Query, &query); err != nil {
@@ -104,7 +104,7 @@ func (v Variable) options(ctx context.Context, prometheus Prometheus, look Look,
 	}
 	found := map[string]bool{}
 	for _, s := range result {
-		// A row reads as Grafana shows it: labels, value, time.
+		// Grafana shows a row as labels, value, time.
 		row := fmt.Sprintf("%s %v %d", s.Metric, s.Value, s.Timestamp)
 		if match := pattern.FindStringSubmatch(row); match != nil {
 			found[match[1]] = true
@@ -113,10 +113,10 @@ func (v Variable) options(ctx context.Context, prometheus Prometheus, look Look,
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// reference is a variable's name in a query. "$1" of a label_replace is none.
+// reference matches a variable's name in a query. "$1" of a label_replace names none.
 var reference = regexp.MustCompile(`\$(?:(\w+)|\{(\w+)\})`)
 
-// expand replaces the names of variables by their values. Others stay.
+// expand replaces the names of variables by their values. Unknown names stay.
 func expand(query string, values map[string]string) string {
 	return reference.ReplaceAllStringFunc(query, func(found string) string {
 		if value, ok := values[strings.Trim(found, "${}")]; ok {
@@ -126,7 +126,8 @@ func expand(query string, values map[string]string) string {
 	})
 }
 
-// legend returns the name of a series: the pattern with its labels, or all of them.
+// legend returns the name of a series: the pattern with its labels, or all labels without a
+// pattern.
 func legend(pattern string, metric model.Metric) string {
 	if pattern == "" || pattern == "__auto" {
 		return metric.String()
@@ -136,8 +137,8 @@ func legend(pattern string, metric model.Metric) string {
 	})
 }
 
-// labelInLegend is where a legend says {{label}}.
+// labelInLegend matches {{label}} in a legend.
 var labelInLegend = regexp.MustCompile(`\{\{\s*\w+\s*\}\}`)
 
-// span renders a duration as PromQL reads it.
+// span formats a duration for PromQL.
 func span(d time.Duration) string { return strconv.FormatInt(int64(d/time.Second), 10) + "s" }

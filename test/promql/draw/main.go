@@ -18,7 +18,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/picture"
 )
 
-// points is into how many steps a range is divided, as wide as a panel is.
+// points is the number of steps in a range, as in a panel.
 const points = 200
 
 func main() {
@@ -28,8 +28,7 @@ func main() {
 	}
 }
 
-// run draws the dashboards that args name, and writes to w how many series each query
-// shows.
+// run draws the dashboards that args name, and writes to w the number of series of each query.
 func run(ctx context.Context, args []string, clk clock.PassiveClock, w io.Writer) error {
 	flags := flag.NewFlagSet("draw", flag.ContinueOnError)
 	url := flags.String("prometheus", "http://127.0.0.1:9090", "base `URL` of the Prometheus to ask")
@@ -66,7 +65,7 @@ func run(ctx context.Context, args []string, clk clock.PassiveClock, w io.Writer
 	return nil
 }
 
-// draw draws one dashboard and returns what it shows.
+// draw draws one dashboard and returns its data.
 func draw(ctx context.Context, prometheus dashboard.Prometheus, look dashboard.Look, file, out string) (*dashboard.Sheet, error) {
 	board, err := dashboard.Read(file)
 	if err != nil {
@@ -87,8 +86,8 @@ func draw(ctx context.Context, prometheus dashboard.Prometheus, look dashboard.L
 	return sheet, nil
 }
 
-// list writes a line for each query: dashboard, panel, query and number of series,
-// with tabs between them.
+// list writes a line for each query: dashboard, panel, query and number of series, separated by
+// tabs.
 func list(w io.Writer, sheet *dashboard.Sheet) error {
 	for _, a := range sheet.Answers {
 		for _, target := range a.Panel.Targets {
@@ -103,10 +102,10 @@ func list(w io.Writer, sheet *dashboard.Sheet) error {
 // choices is the flag that chooses the values of variables.
 type choices map[string]string
 
-// String returns nothing: there is no default.
+// String returns "": there is no default.
 func (c choices) String() string { return "" }
 
-// Set takes one choice.
+// Set adds one choice.
 func (c choices) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || name == "" {

@@ -13,21 +13,21 @@ import (
 	"sync/atomic"
 )
 
-// Status answers everything with an HTTP status and what Prometheus would say.
+// Status answers all requests with an HTTP status and an error in the form of Prometheus.
 func Status(code int) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) { deny(w, code) }
 }
 
-// Silence answers nothing for as long as the client waits.
+// Silence sends no answer as long as the client waits.
 func Silence(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
-	// The server notices that the client is gone only once the body is read.
+	// The server notices a disconnected client only once the body is read.
 	if _, err := io.Copy(io.Discard, r.Body); err == nil {
 		<-r.Context().Done()
 	}
 }
 
-// Some answers those requests with an HTTP status for which fails says so, given
-// how many came before.
+// Some answers a request with an HTTP status where fails returns true for the number of requests
+// before it.
 func Some(code int, fails func(before int64) bool) Fault {
 	var count atomic.Int64
 	return func(w http.ResponseWriter, r *http.Request, store http.Handler) {
@@ -39,14 +39,13 @@ func Some(code int, fails func(before int64) bool) Fault {
 	}
 }
 
-// Nothing answers everything with an empty vector, as a store does that has no
-// such series.
+// Nothing answers all requests with an empty vector, as a store without such series does.
 func Nothing(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprint(w, `{"status":"success","data":{"resultType":"vector","result":[]}}`)
 }
 
-// Flood answers everything with a vector of n rows, each of another pod.
+// Flood answers all requests with a vector of n rows, each of another pod.
 func Flood(n int) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", "application/json")
@@ -67,8 +66,7 @@ func Flood(n int) Fault {
 	}
 }
 
-// Bearer hands over requests that carry the token that want returns, and answers
-// others with 401.
+// Bearer passes on requests with the token that want returns, and answers others with 401.
 func Bearer(want func() string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, store http.Handler) {
 		if r.Header.Get("Authorization") != "Bearer "+want() {
@@ -85,7 +83,7 @@ func deny(w http.ResponseWriter, code int) {
 	fmt.Fprintf(w, `{"status":"error","errorType":"internal","error":"%s"}`, http.StatusText(code))
 }
 
-// Half breaks the connection off after half of each answer of the store.
+// Half breaks the connection after half of each answer of the store.
 func Half(w http.ResponseWriter, r *http.Request, store http.Handler) {
 	whole := httptest.NewRecorder()
 	store.ServeHTTP(whole, r)
@@ -96,7 +94,7 @@ func Half(w http.ResponseWriter, r *http.Request, store http.Handler) {
 	panic(http.ErrAbortHandler)
 }
 
-// Partial leaves out the rows that name a text, and warns, as a querier does when one
+// Partial leaves out the rows that contain a text, and adds a warning, as a querier does when one
 // of its stores does not answer.
 func Partial(without string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, store http.Handler) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Fault answers a request in place of the store, or hands it over.
+// Fault answers a request in place of the store, or passes it on to the store.
 type Fault func(w http.ResponseWriter, r *http.Request, store http.Handler)
 
 // Proxy is a server in front of a store. Its methods are safe for concurrent
@@ -24,8 +24,8 @@ type Proxy struct {
 	serving sync.WaitGroup
 }
 
-// New returns a proxy that listens on a port of the loopback interface and hands
-// everything over to store.
+// New returns a proxy that listens on a port of the loopback interface and passes all requests on
+// to store.
 func New(store http.Handler) (*Proxy, error) {
 	p := &Proxy{store: store, address: "127.0.0.1:0"}
 	return p, p.Accept()
@@ -39,7 +39,7 @@ func (p *Proxy) URL() string {
 	return "http://" + p.address
 }
 
-// Accept takes connections, again if it has refused them.
+// Accept accepts connections, also after Refuse.
 func (p *Proxy) Accept() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,8 +61,7 @@ func (p *Proxy) Accept() error {
 	return nil
 }
 
-// Refuse closes all connections and takes no more. It returns when the port is
-// closed.
+// Refuse closes all connections and accepts no more. It returns when the port is closed.
 func (p *Proxy) Refuse() error {
 	p.mu.Lock()
 	server := p.server
@@ -79,7 +78,7 @@ func (p *Proxy) Refuse() error {
 	return nil
 }
 
-// Break puts a fault between clients and the store; nil takes it away.
+// Break puts a fault between clients and the store; nil removes it.
 func (p *Proxy) Break(fault Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +92,7 @@ func (p *Proxy) Replace(store http.Handler) {
 	p.store = store
 }
 
-// Asked returns how many requests have arrived.
+// Asked returns the number of requests so far.
 func (p *Proxy) Asked() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,11 +1,11 @@
-// Package loop runs a control loop against a Prometheus that goes wrong, from
-// the pages of serving pods to the decision: pages are scraped into a store, the
-// store is asked over HTTP through a proxy with faults, and the answers go through
-// the manager's own source, collector, analyzer and pipeline.
+// Package loop runs a control loop against a Prometheus that goes wrong, from the pages of serving
+// pods to the decision: pages are scraped into a store, the store is asked over HTTP through a
+// proxy with faults, and the answers go through the manager's own source, collector, analyzer and
+// pipeline.
 //
-// Its law, whatever goes wrong: nothing shrinks on readings that are not Fresh,
-// and within two cycles after the fault the decision is what it would have been.
+// The rule, whatever goes wrong: nothing shrinks on readings that are not Fresh, and within two
+// cycles after the fault the decision is what it would have been.
 //
-// Time is given on both sides, and differs where the test says so. Nothing
-// sleeps; what waits in real time is a query that gets no answer.
+// The clock is given on both sides, and differs where the test says so. No test sleeps; only a
+// query without an answer waits in real time.
 package loop

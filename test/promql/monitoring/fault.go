@@ -5,7 +5,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Fault is what goes wrong in a Fleet, from faultAt on.
+// Fault is what goes wrong in a fleet from the time of the fault on; see faulty.
 type Fault string
 
 // The faults. Each hits the variant llama-h100 or its model, or the manager.
@@ -14,15 +14,15 @@ const (
 	Gone       Fault = "manager gone"           // its page does not answer
 	Hung       Fault = "manager hangs"          // its page answers; no cycle ends
 	Failing    Fault = "cycles fail"            // each cycle ends with an error
-	Undecided  Fault = "no decision"            // on one variant nothing is decided
-	Blind      Fault = "model not scraped"      // no pod of the model is
-	HalfBlind  Fault = "one pod not scraped"    // the others are
+	Undecided  Fault = "no decision"            // one variant gets no decision
+	Blind      Fault = "model not scraped"      // no pod of the model is scraped
+	HalfBlind  Fault = "one pod not scraped"    // the others are scraped
 	Ignored    Fault = "scaler does not act"    // the target keeps its replicas
 	Orphaned   Fault = "no scaler"              // and more is decided
-	Confined   Fault = "scaler has one number"  // and the target has what is decided
+	Confined   Fault = "scaler has one number"  // and the target has the decided replicas
 	NoStock    Fault = "no accelerator free"    // and the model is saturated
 	Held       Fault = "growth held"            // at maxReplicas
-	Unnamed    Fault = "saturated and steady"   // no step of the decision says why
+	Unnamed    Fault = "saturated and steady"   // no step of the decision has the reason
 	Unplaced   Fault = "no node takes the pods" // those that were ordered last
 	Crashing   Fault = "pods do not start"      // those that were ordered last
 	Flapping   Fault = "decision flaps"         // one more, one less, in turn
@@ -30,7 +30,7 @@ const (
 	SlowITL    Fault = "ITL far off"            // nine requests of ten
 	SlowerTTFT Fault = "TTFT off for hours"     // four requests of ten
 	SlowerITL  Fault = "ITL off for hours"      // four requests of ten
-	MeanITL    Fault = "ITL off, its mean kept" // as the objective asks, and no fault
+	MeanITL    Fault = "ITL off, its mean kept" // within the objective, and no fault
 	Paused     Fault = "paused and not scraped" // a user's wish, and no fault; it has no scaler either
 )
 
@@ -45,11 +45,11 @@ func Faults() []Fault {
 // cycles reports whether the manager's cycles succeed.
 func (f Fault) cycles() bool { return f != Gone && f != Hung && f != Failing }
 
-// full reports whether a fault keeps the variant from the replicas that it needs.
+// full reports whether the fault keeps the variant from the replicas that it needs.
 func (f Fault) full() bool { return f == NoStock || f == Held || f == Unnamed }
 
-// followed reports whether the manager finds that the decision on the variant is carried
-// out, and the reason of its condition ScalerFollowing.
+// followed returns what the manager reports in the condition ScalerFollowing of the variant:
+// whether the decision is carried out, and the reason.
 func (f Fault) followed() (follows bool, reason scaling.Reason) {
 	switch f {
 	case Ignored:
@@ -67,11 +67,11 @@ func (f Fault) followed() (follows bool, reason scaling.Reason) {
 	}
 }
 
-// stuck reports whether a fault keeps pods that were ordered from becoming Ready.
+// stuck reports whether the fault keeps ordered pods from becoming Ready.
 func (f Fault) stuck() bool { return f == Unplaced || f == Crashing }
 
-// slow returns the share of the requests that a fault puts beyond an objective, a
-// ratio in [0, 1], and what they take instead: TTFT and ITL [s], 0 where it is as usual.
+// slow returns the share of the requests that the fault makes slow, a ratio in [0, 1], and their
+// TTFT and ITL [s], 0 where unchanged.
 func (f Fault) slow() (share, ttft, itl float64) {
 	switch f {
 	case SlowTTFT:

@@ -13,17 +13,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
 )
 
-// Measures of a recording.
+// Times of a recording.
 const (
 	// Interval is the scrape interval of everything, and the time between two cycles:
 	// the defaults of Prometheus and of GLOBAL_OPT_INTERVAL.
 	Interval = time.Minute
-	// scrapedAfter is the time from a cycle to the scrape of the manager. Its pods
-	// were scraped at various times in the minute before the cycle.
+	// scrapedAfter is the time from a cycle to the scrape of the manager. Pods are scraped at
+	// various times in the minute before the cycle.
 	scrapedAfter = 25 * time.Second
-	// followAfter is how long the scaler and the pods' start take.
+	// followAfter is the time that the scaler and the start of pods take.
 	followAfter = 90 * time.Second
-	// staleAfter is the age from which a page counts for nothing.
+	// staleAfter is the age from which a page does not count.
 	staleAfter = 5 * time.Minute
 )
 
@@ -31,27 +31,27 @@ const (
 type Recording struct {
 	Fault Fault
 	Begin time.Time
-	// Before and After are how long the fleet is recorded before the fault and from
-	// then on, multiples of a minute.
+	// Before and After are the times that the fleet is recorded before and after the fault begins,
+	// multiples of a minute.
 	Before, After time.Duration
 	// HonorLabels is whether Prometheus leaves the manager's own namespace labels
 	// alone; its default is false, which makes them exported_namespace.
 	HonorLabels bool
 	// Empty is a cluster with a manager and without a VariantAutoscaling.
 	Empty bool
-	// Classless is a fleet of which no service class holds a model.
+	// Classless is a fleet whose models are in no service class.
 	Classless bool
 	// Idle is a fleet that gets no request.
 	Idle bool
-	// Prefixes are what the names of vLLM's metrics begin with: each page is stored under
-	// each of them, by a job of its own. None is vLLM's own.
+	// Prefixes are the prefixes of vLLM's metrics: each page is stored under each of them, by a job
+	// of its own. None means vLLM's own.
 	Prefixes []string
 }
 
 // End returns the time of the last scrape.
 func (r Recording) End() time.Time { return r.Begin.Add(r.Before + r.After + scrapedAfter) }
 
-// fleet is a small fleet with its manager, as Prometheus sees them.
+// fleet is a small fleet with its manager, as Prometheus records them.
 type fleet struct {
 	Recording
 
@@ -62,13 +62,13 @@ type fleet struct {
 	orders   map[*variant]order
 }
 
-// order is a decision that the scaler has not carried out.
+// order is the latest decision, which the scaler carries out after followAfter.
 type order struct {
 	replicas int
 	since    time.Time
 }
 
-// Record plays the fleet into a store, scrape by scrape.
+// Record writes the scrapes of the fleet to a store.
 func (r Recording) Record(ctx context.Context, s *store.Store) error {
 	f := &fleet{Recording: r, store: s, clock: testingclock.NewFakePassiveClock(r.Begin), orders: map[*variant]order{}}
 	if !r.Empty {
@@ -84,8 +84,8 @@ func (r Recording) Record(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// models returns three models in two namespaces, each with one variant and the
-// replicas that its load asks for.
+// models returns three models in two namespaces, each with one variant and the replicas that its
+// load needs.
 func (f *fleet) models() []*variant {
 	of := func(namespace, model, name, accelerator string, cost, perReplica, base float64, phase time.Duration) *variant {
 		v := &variant{perReplica: perReplica, base: base, phase: phase, hit: name == "llama-h100"}
@@ -120,7 +120,7 @@ func (f *fleet) models() []*variant {
 // faulty reports whether the fault has begun.
 func (f *fleet) faulty(at time.Time) bool { return !at.Before(f.Begin.Add(f.Before)) }
 
-// fault returns what is wrong at a time.
+// fault returns the fault at a time.
 func (f *fleet) fault(at time.Time) Fault {
 	if f.faulty(at) {
 		return f.Fault
@@ -128,7 +128,7 @@ func (f *fleet) fault(at time.Time) Fault {
 	return Healthy
 }
 
-// step is what happens between two scrapes, and the second of them.
+// step simulates the time between two scrapes, and the second of them.
 func (f *fleet) step(ctx context.Context, at time.Time) error {
 	fault := f.fault(at)
 	for _, v := range f.variants {
@@ -152,8 +152,7 @@ func (f *fleet) step(ctx context.Context, at time.Time) error {
 	return f.manager.scrape(ctx, at.Add(scrapedAfter), fault)
 }
 
-// scrape stores the page of a pod, or the end of its series, as of a time before the
-// cycle.
+// scrape stores the page of a pod, or the end of its series, at the pod's time before the cycle.
 func (f *fleet) scrape(ctx context.Context, p *pod, cycle time.Time) error {
 	at := cycle.Add(-p.offset)
 	if p.dark {
@@ -179,8 +178,8 @@ func (p *pod) fail(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// follow lets the scaler and the scheduler carry a decision out after a while. The
-// series of a pod that went end at once.
+// follow lets the scaler and the scheduler carry out a decision after followAfter. The series of a
+// removed pod end at once.
 func (f *fleet) follow(ctx context.Context, v *variant, at time.Time, fault Fault) error {
 	if o, ok := f.orders[v]; !ok || o.replicas != v.desired {
 		f.orders[v] = order{v.desired, at}
@@ -197,7 +196,7 @@ func (f *fleet) follow(ctx context.Context, v *variant, at time.Time, fault Faul
 	return nil
 }
 
-// managerLabels are those of the manager's target.
+// managerLabels returns the labels of the manager's target.
 func (f *fleet) managerLabels() labels.Labels {
 	set := []string{"job", "workload-variant-autoscaler-metrics", "instance", "10.0.0.7:8443", "pod", "manager-0"}
 	if !f.HonorLabels {

@@ -16,8 +16,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
 )
 
-// manager is the autoscaler as Prometheus sees it: the instruments of the real one,
-// told what a cycle saw and decided.
+// manager is the autoscaler as Prometheus records it: the metrics of the real one, fed with the
+// readings and decisions of invented cycles.
 type manager struct {
 	fleet    *fleet
 	registry *prometheus.Registry
@@ -62,7 +62,7 @@ func (m *manager) scrape(ctx context.Context, at time.Time, fault Fault) error {
 	return m.target.Scrape(ctx, at, text.Bytes())
 }
 
-// cycle decides on every variant and publishes it.
+// cycle decides on every variant and publishes the decisions.
 func (f *fleet) cycle(at time.Time, fault Fault) error {
 	m := f.manager
 	m.cycles++
@@ -103,11 +103,11 @@ func (f *fleet) cycle(at time.Time, fault Fault) error {
 	return nil
 }
 
-// observe counts what a cycle does beside deciding.
+// observe counts the queries and the cache of a cycle.
 func (m *manager) observe(models int) {
 	wobble := 1 + 0.3*math.Sin(float64(m.cycles)/6)
 	for _, query := range []string{"pages", "kv_cache_usage_peak", "queue_length_peak", "flow", "means", "gateway"} {
-		for range 4 { // background fetching asks between cycles
+		for range 4 { // background fetching queries between cycles
 			m.metrics.ObserveQuery(query, metrics.Success, time.Duration(float64(4+len(query))*0.7*wobble*float64(time.Millisecond)))
 		}
 	}
@@ -122,7 +122,7 @@ func (m *manager) observe(models int) {
 	m.metrics.ObserveCycle(metrics.Success, time.Duration(14*wobble*float64(time.Millisecond)))
 }
 
-// snapshot is what the cycle knows of the model of a variant.
+// snapshot returns the cycle's readings of the model of a variant.
 func (f *fleet) snapshot(v *variant, at time.Time) scaling.Snapshot {
 	s := scaling.Snapshot{Model: v.Model, At: at, Window: time.Minute, Variants: []scaling.Variant{v.Variant}}
 	known := false
@@ -149,12 +149,12 @@ func (f *fleet) snapshot(v *variant, at time.Time) scaling.Snapshot {
 // answer is the mean length of an answer [tokens].
 const answer = 190
 
-// latency is what requests get in the mean where replicas are utilized so.
+// latency returns the mean latencies of requests at a utilization.
 func latency(u float64) scaling.Latency {
 	return scaling.Latency{TTFT: 1000 * (0.15 + 0.25*math.Pow(u, 4)), ITL: 1000 * (0.022 + 0.0125*u)}
 }
 
-// pace is how fast a replica works, as it is measured.
+// pace returns the measured pace of one replica.
 func (f *fleet) pace(v *variant, at time.Time) scaling.Pace {
 	started := v.rate(at.Sub(f.Begin)) / float64(len(v.pods))
 	shows := latency(started / v.perReplica)
@@ -162,7 +162,7 @@ func (f *fleet) pace(v *variant, at time.Time) scaling.Pace {
 	return scaling.Pace{Decoding: started * (answer - 1) * itl / 1000, ITL: itl, Started: started, TTFT: shows.TTFT}
 }
 
-// analysis expects of the replicas what their requests get in the mean.
+// analysis returns an analysis that predicts the mean latencies of the requests.
 func (f *fleet) analysis(v *variant, at time.Time) scaling.Analysis {
 	u := v.rate(at.Sub(f.Begin)) / float64(len(v.pods)) / v.perReplica
 	signal := scaling.Steady
@@ -172,15 +172,15 @@ func (f *fleet) analysis(v *variant, at time.Time) scaling.Analysis {
 	return scaling.Analysis{Model: v.Model, Analyzer: "queueing", Signal: signal, Predicted: latency(u)}
 }
 
-// ruling is what is decided on a variant: how many, why, and what takes one more away,
-// "" for nothing.
+// ruling is a decision on a variant: the replicas, the reason, and the reason of the bound that
+// takes one more replica away, "" for none.
 type ruling struct {
 	to     int
 	reason scaling.Reason
 	bound  scaling.Reason
 }
 
-// decide decides on a variant.
+// decide returns the decision on a variant.
 func (f *fleet) decide(v *variant, s scaling.Snapshot, at time.Time, fault Fault) scaling.Decision {
 	d := scaling.Decision{Variant: v.Key, Model: v.Model, Current: v.Replicas.Current}
 	r := ruling{to: v.desired, reason: scaling.ReasonSteady}
@@ -211,8 +211,8 @@ func (f *fleet) decide(v *variant, s scaling.Snapshot, at time.Time, fault Fault
 	return d.Then(scaling.StageOptimize, scaling.Replicas(r.to), r.reason, "as recorded")
 }
 
-// underFault returns what is decided on a variant that a fault hits, and false where
-// the fault leaves the decision alone.
+// underFault returns the decision on a variant under a fault, and false where the fault leaves the
+// decision alone.
 func (f *fleet) underFault(v *variant, fault Fault) (r ruling, hit bool) {
 	pods := len(v.pods)
 	switch {
@@ -237,7 +237,7 @@ func (f *fleet) underFault(v *variant, fault Fault) (r ruling, hit bool) {
 	return ruling{}, false
 }
 
-// inventory is the stock of accelerators.
+// inventory returns the accelerators of the cluster.
 func (f *fleet) inventory(fault Fault) scaling.Inventory {
 	i := scaling.Inventory{Known: len(f.variants) > 0}
 	for _, v := range f.variants {

@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// process is what the manager's libraries export of it, as far as the dashboards
-// show it, at invented values: the real ones are this program's.
+// process is what the manager's libraries export of its process, as far as the dashboards show it.
+// The values are invented: the real ones would be those of the test.
 type process struct {
 	memory     prometheus.Gauge
 	cpu        prometheus.Counter
@@ -33,7 +33,7 @@ func newProcess(registry *prometheus.Registry, started time.Time) process {
 	return p
 }
 
-// pass lets time pass with a number of objects.
+// pass adds the usage of the time d, with a number of objects.
 func (p *process) pass(d time.Duration, objects int) {
 	p.passes++
 	p.memory.Set(62e6 + 6e6*math.Abs(math.Sin(float64(p.passes)/9)))

@@ -27,8 +27,8 @@ type Rules struct {
 	groups []*rules.Group
 }
 
-// LoadRules reads PrometheusRule objects, one from each file, whose samples are to
-// be read from and written to s. Groups are evaluated in the order of the files.
+// LoadRules reads PrometheusRule objects, one from each file. Their rules read from s and write to
+// s. Groups are evaluated in the order of the files.
 func LoadRules(ctx context.Context, s *store.Store, files ...string) (*Rules, error) {
 	manager := rules.NewManager(&rules.ManagerOptions{
 		Context: ctx, Appendable: s, Logger: slog.New(slog.DiscardHandler), GroupLoader: objects{parser.NewParser(parser.Options{})},
@@ -56,12 +56,11 @@ type Firing struct {
 	Labels labels.Labels // without the name of the alert
 	// Summary and Description are as they were sent.
 	Summary, Description string
-	At                   time.Time // when it began to
+	At                   time.Time // when it began to fire
 }
 
-// Evaluate evaluates all rules at one time after another, the last included, and
-// returns what fired, each alert once, in the order of the times, then of the names.
-// A rule that ends in an error is an error.
+// Evaluate evaluates all rules at each time from from to to, and returns the alerts that fired,
+// each once, in the order of the times, then of the names. A rule that fails is an error.
 func (r *Rules) Evaluate(ctx context.Context, from, to time.Time, every time.Duration) ([]Firing, error) {
 	seen := map[string]bool{}
 	var fired []Firing
@@ -94,15 +93,15 @@ func (r *Rules) Evaluate(ctx context.Context, from, to time.Time, every time.Dur
 	return fired, nil
 }
 
-// Alert is an alerting rule, as it is written.
+// Alert is an alerting rule as in its file.
 type Alert struct {
 	Name                string
 	Expr                string
 	Labels, Annotations map[string]string
 }
 
-// Read returns the alerts of a PrometheusRule object and the names of the series
-// that it records, both in the order of the file, and the expressions of all rules.
+// Read returns the alerts of a PrometheusRule object, the names of the series that it records, both
+// in the order of the file, and the expressions of all rules.
 func Read(file string) (alerts []Alert, records, exprs []string, err error) {
 	groups, errs := objects{parser.NewParser(parser.Options{})}.Load(file, false, model.UTF8Validation)
 	if err := errors.Join(errs...); err != nil {

@@ -18,8 +18,8 @@ type variant struct {
 	scaling.Variant
 
 	hit        bool    // by the fault
-	perReplica float64 // what a replica serves well [requests/s]
-	base       float64 // mean arrival rate of its part [requests/s]
+	perReplica float64 // rate that a replica serves well [requests/s]
+	base       float64 // mean arrival rate [requests/s]
 	phase      time.Duration
 	objective  scaling.Objective
 	prefixes   []string // see Recording
@@ -34,19 +34,19 @@ type pod struct {
 	*page.Pod
 	targets []target
 	name    string
-	offset  time.Duration // by which its scrape is before the cycle
+	offset  time.Duration // from its scrape to the cycle
 	scraped time.Time
 	dark    bool // not scraped any more
 }
 
-// target is what a job stores of a pod, under a prefix.
+// target stores the page of a pod for one job, under a prefix.
 type target struct {
 	prefix string
 	*store.Target
 }
 
-// rate is the arrival rate at a time since the beginning [requests/s]: a wave of
-// four hours with ripples of a few minutes.
+// rate returns the arrival rate at a time since the beginning [requests/s]: a wave of four hours
+// with ripples of a few minutes.
 func (v *variant) rate(since time.Duration) float64 {
 	turn := func(period time.Duration) float64 {
 		return math.Sin(2 * math.Pi * (since + v.phase).Minutes() / period.Minutes())
@@ -54,8 +54,8 @@ func (v *variant) rate(since time.Duration) float64 {
 	return v.base * (1 + 0.55*turn(4*time.Hour) + 0.04*turn(17*time.Minute) + 0.02*turn(7*time.Minute))
 }
 
-// wanted decides as a calm autoscaler would: one more when full, one less when the
-// others have room to spare.
+// wanted returns the replicas that a calm autoscaler would decide: one more when they are full, one
+// less when the others could carry the load with a margin.
 func (v *variant) wanted(rate float64) int {
 	n := float64(max(v.desired, 1))
 	switch load := rate / v.perReplica; {
@@ -68,7 +68,7 @@ func (v *variant) wanted(rate float64) int {
 	}
 }
 
-// counts returns what a cycle sees of the target.
+// counts returns the replicas that a cycle sees of the target.
 func (v *variant) counts(fault Fault) scaling.ReplicaCounts {
 	counts := scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(len(v.pods)), Ready: scaling.Replicas(len(v.pods))}
 	if v.hit && fault.stuck() {
@@ -109,7 +109,7 @@ func (v *variant) run(s *store.Store, n int) {
 // serve lets the pods serve their share of rate for the time between two scrapes.
 func (v *variant) serve(rate float64, during time.Duration, fault Fault) {
 	each := rate / float64(max(len(v.pods), 1))
-	u := each / v.perReplica // of what a replica serves well
+	u := each / v.perReplica // utilization
 	waiting := math.Round(20 * max(0, u-0.8))
 	if v.hit && fault.full() {
 		u, waiting = 0.97, 9

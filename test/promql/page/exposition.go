@@ -6,14 +6,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/exposition"
 )
 
-// output is a page being written.
+// output is a page in the making.
 type output struct {
 	exposition.Page
 	typed map[string]bool
 }
 
-// family writes one sample of a counter or gauge. Labels are name and value in
-// turn.
+// family writes one sample of a counter or gauge. Labels are names and values in turn.
 func (o *output) family(kind, name string, value float64, labels ...string) {
 	o.typeOf(kind, name)
 	o.Sample(name, exposition.Labels(labels...), value)
@@ -75,8 +74,7 @@ func SGLangITLBounds() []float64 {
 	return []float64{.002, .004, .006, .008, .01, .015, .02, .025, .03, .035, .04, .06, .08, .1, .2, .4, .6, .8, 1, 2, 4, 6, 8}
 }
 
-// lengthBounds are vLLM's of request lengths [tokens], up to a model length of
-// 10,000.
+// lengthBounds returns vLLM's bounds of request lengths [tokens], up to a model length of 10,000.
 func lengthBounds() []float64 {
 	return []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000}
 }

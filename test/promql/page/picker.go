@@ -10,14 +10,14 @@ type Picker struct {
 	// Twins writes each series under its newer name too, as llm-d-router does.
 	Twins bool
 	Pool  string
-	// Flows are what the picker knows of each model.
+	// Flows are the models of the picker.
 	Flows []*Flow
 	// Endpoints are the pods of the pool, or their ranks where each has a port of its own.
 	Endpoints []*Endpoint
 	cycles    float64
 }
 
-// Endpoint is what a picker keeps of the page of a pod: the first series of each gauge.
+// Endpoint is what a picker reads from the page of a pod: the first series of each gauge.
 type Endpoint struct {
 	Name           string
 	Running, Queue float64 // requests
@@ -26,11 +26,11 @@ type Endpoint struct {
 
 // Flow is one model of a Picker.
 type Flow struct {
-	Model, Target string  // asked for; what it was rewritten to, "" for the same
+	Model, Target string  // the requested name; the name that it was rewritten to, "" for the same
 	Queue         float64 // requests held now
 	Sent          float64 // requests sent on so far
-	Refused       float64 // requests refused so far for want of room
-	Bad           float64 // requests that were wrong, so far
+	Refused       float64 // requests refused so far because the queue was full
+	Bad           float64 // invalid requests so far
 }
 
 // Page returns the picker's page.
@@ -58,7 +58,7 @@ func (p *Picker) Page() []byte {
 	return e.Bytes()
 }
 
-// pool writes what the picker says of the pods of its pool.
+// pool writes the picker's series of the pods of its pool.
 func (p *Picker) pool(e *output, newer bool, name func(suffix string) string) {
 	if len(p.Endpoints) == 0 {
 		return

@@ -6,8 +6,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 )
 
-// Version is what changed in the pages of an engine. The zero value is the
-// newest.
+// Version is a set of engine versions with equal pages. The zero value is the newest.
 type Version uint8
 
 // The versions.
@@ -19,21 +18,21 @@ const (
 	Oldest
 )
 
-// Pod is one serving pod. Its fields may be changed between two pages; what it
-// counted stays.
+// Pod is one serving pod. Its fields may change between two pages; its counts stay.
 type Pod struct {
 	Engine  query.Engine
 	Version Version
 	Model   string // as the engine names it
 	Ranks   []*Rank
-	// Blocks and BlockSize are the KV cache: of a rank for SGLang, of all for
+	// Blocks and BlockSize are the size of the KV cache: of a rank for SGLang, of all ranks for
 	// vLLM.
 	Blocks, BlockSize int
-	// Began is when the process began to count, in seconds since 1970. A restart is a second later.
+	// Began is when the counters of the process began, in seconds since 1970. A restart adds a
+	// second.
 	Began float64
 }
 
-// Rank is one data-parallel rank of a pod: what it holds now.
+// Rank is one data-parallel rank of a pod, with its present state.
 type Rank struct {
 	Running, Waiting float64 // requests
 	Usage            float64 // of the KV cache, ratio
@@ -45,10 +44,10 @@ type Request struct {
 	Input, Output, Cached float64 // tokens
 	TTFT, ITL             float64 // s
 	Reason                string  // stop, length or abort
-	Unstreamed            bool    // SGLang tells these apart
+	Unstreamed            bool    // SGLang counts these apart
 }
 
-// counts is what a rank counted since it began.
+// counts are the counters of a rank since it began.
 type counts struct {
 	prompt, generation, cached float64
 	ended                      map[string]float64 // by reason
@@ -56,7 +55,7 @@ type counts struct {
 	ttft, itl, input, output   *histogram
 }
 
-// stream is what SGLang counts apart by is_streaming.
+// stream holds the counters that SGLang splits by is_streaming.
 type stream struct {
 	requests, prompt, generation float64
 	ttft                         *histogram
@@ -72,7 +71,7 @@ func NewPod(engine query.Engine, version Version, model string, n int) *Pod {
 	return p
 }
 
-// Restart begins all counters again and empties the pod.
+// Restart sets all counters to zero and empties the pod.
 func (p *Pod) Restart() {
 	p.Began++
 	for _, r := range p.Ranks {
@@ -118,7 +117,7 @@ func (r *Rank) End(request Request, n float64) {
 	s.ttft.observe(request.TTFT, n)
 }
 
-// Generate counts tokens of requests that go on.
+// Generate counts output tokens of requests that have not ended.
 func (r *Rank) Generate(tokens float64) { r.counts.generation += tokens }
 
 // Page returns the pod's page.

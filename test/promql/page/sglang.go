@@ -2,8 +2,8 @@ package page
 
 import "slices"
 
-// sglang writes the series of one data-parallel rank. The second process of
-// tensor parallelism repeats the gauges, as it does when told to.
+// sglang writes the series of one data-parallel rank. The second process of tensor parallelism
+// repeats the gauges, as SGLang does where its options say so.
 func (p *Pod) sglang(e *output, rank string, r *Rank) {
 	c := &r.counts
 	for _, tensor := range []string{"0", "1"} {
@@ -26,8 +26,8 @@ func (p *Pod) sglang(e *output, rank string, r *Rank) {
 	p.tokenizer(e)
 }
 
-// tokenizer writes what SGLang counts when requests end, of all ranks. Series
-// appear with their first count.
+// tokenizer writes the counts that SGLang keeps of ended requests, of all ranks. A series appears
+// with its first count.
 func (p *Pod) tokenizer(e *output) {
 	model := []string{"model_name", p.Model}
 	itl := newHistogram(SGLangITLBounds())

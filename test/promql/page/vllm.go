@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// reasons are the ends of a request that vLLM tells apart, in page order.
+// reasons returns the ends of a request that vLLM distinguishes, in page order.
 func reasons() []string { return []string{"stop", "length", "abort"} }
 
 // vllm writes the series of one rank.
@@ -41,7 +41,7 @@ func (p *Pod) vllm(e *output, rank string, r *Rank) {
 	for _, name := range p.names("vllm:inter_token_latency_seconds", "vllm:time_per_output_token_seconds") {
 		e.histogram(name, c.itl, labels...)
 	}
-	// The sum over the ranks stands on each, without the model.
+	// Every rank exports the sum over the ranks, without the model.
 	cache := []string{"block_size", strconv.Itoa(p.BlockSize), "cache_dtype", "auto", "num_gpu_blocks", strconv.Itoa(p.Blocks)}
 	if p.Version != Oldest {
 		cache = append(cache, "engine", rank)
@@ -49,7 +49,7 @@ func (p *Pod) vllm(e *output, rank string, r *Rank) {
 	e.family("gauge", "vllm:cache_config_info", 1, cache...)
 }
 
-// names returns which of a new and an old name the version has.
+// names returns those of a new and an old name that the version has.
 func (p *Pod) names(newer, older string) []string {
 	switch p.Version {
 	case Both:

@@ -24,7 +24,7 @@ const (
 // box is a rectangle.
 type box struct{ x, y, w, h float64 }
 
-// canvas is an SVG file being written.
+// canvas is an SVG file in the making.
 type canvas struct {
 	bytes.Buffer
 
@@ -68,7 +68,7 @@ func (c *canvas) choices(x float64, choices []dashboard.Choice) {
 	}
 }
 
-// frame returns where the card of a panel stands.
+// frame returns the place of the card of a panel.
 func frame(a dashboard.Answer) box {
 	g := a.Panel.Grid
 	return box{
@@ -97,7 +97,7 @@ func (c *canvas) panel(a dashboard.Answer) {
 	c.WriteString("</g>\n")
 }
 
-// words writes a sentence into the middle of a box.
+// words writes a sentence in the middle of a box.
 func (c *canvas) words(b box, sentence string) {
 	lines := wrap(sentence, int(b.w/7))
 	y := b.y + b.h/2 - float64(len(lines)-1)*9
@@ -126,7 +126,7 @@ func (c *canvas) text(x, y float64, class, anchor, text string) {
 	fmt.Fprintf(c, `<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`+"\n", x, y, class, anchor, html.EscapeString(text))
 }
 
-// wrap breaks a sentence into lines of at most so many characters.
+// wrap breaks a sentence into lines of at most most characters.
 func wrap(sentence string, most int) []string {
 	var lines []string
 	line := ""
@@ -143,7 +143,7 @@ func wrap(sentence string, most int) []string {
 	return append(lines, line)
 }
 
-// cut shortens a text to so many characters.
+// cut shortens a text to most characters.
 func cut(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {

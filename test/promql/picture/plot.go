@@ -20,7 +20,7 @@ const (
 	character  = 6.3 // mean width of the small type
 )
 
-// plot is a time series panel being drawn.
+// plot is a time series panel in the making.
 type plot struct {
 	*canvas
 
@@ -79,8 +79,8 @@ func (p *plot) reach() (least, most float64) {
 	return least, most
 }
 
-// axis returns the ticks of the value axis: round numbers of the unit in which the
-// largest is shown, whole ones where decimals are not.
+// axis returns the ticks of the value axis: round numbers in the unit of the largest value, whole
+// numbers for a field without decimals.
 func (p *plot) axis() []float64 {
 	field := p.answer.Panel.FieldConfig.Defaults
 	least, most := p.reach()
@@ -115,13 +115,13 @@ func ticks(least, most, smallest float64) []float64 {
 	}
 }
 
-// y returns where a value stands.
+// y returns the vertical place of a value.
 func (p *plot) y(v float64) float64 {
 	low, high := p.ticks[0], p.ticks[len(p.ticks)-1]
 	return p.area.y + p.area.h*(1-(v-low)/(high-low))
 }
 
-// x returns where an instant stands.
+// x returns the horizontal place of an instant.
 func (p *plot) x(at model.Time) float64 {
 	look := p.look
 	return p.area.x + p.area.w*(1-float64(look.At.Sub(at.Time()))/float64(look.Range))
@@ -210,7 +210,7 @@ func hue(p dashboard.Panel, i int, s dashboard.Series) string {
 	return fmt.Sprintf("l%d", i%hues)
 }
 
-// stroke returns the classes of its line.
+// stroke returns the classes of the line of the i-th series.
 func stroke(p dashboard.Panel, i int, s dashboard.Series) string {
 	if p.Dashed(s.RefID) {
 		return hue(p, i, s) + " dash"
@@ -218,8 +218,8 @@ func stroke(p dashboard.Panel, i int, s dashboard.Series) string {
 	return hue(p, i, s)
 }
 
-// legend names the lines at the bottom of a box and returns how many lines of text
-// it took, two at most.
+// legend writes the names of the lines at the bottom of a box and returns the number of text lines,
+// two at most.
 func (c *canvas) legend(b box, a dashboard.Answer) int {
 	type entry struct {
 		index, line int

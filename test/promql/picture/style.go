@@ -1,7 +1,7 @@
 package picture
 
-// style is the colours and type of a picture. The lines are told apart by hue in
-// both themes; --ok, --warn and --bad are the thresholds' green, orange and red.
+// style is the colours and type of a picture. The lines have different hues in both themes; --ok,
+// --warn and --bad are the thresholds' green, orange and red.
 const style = `<style>
 svg { color-scheme: light dark; --page: #f2f4f7; --card: #ffffff; --rim: #dde1e7; --ink: #1f2328; --soft: #606b78; --grid: #e8ebef;
   --ok: #1a7f37; --warn: #b35900; --bad: #cf222e;
@@ -26,5 +26,5 @@ path.area.green, path.bar.green { stroke: none; fill: var(--ok) } path.area.oran
 </style>
 `
 
-// hues is the number of colours of lines; more lines begin again.
+// hues is the number of colours of lines; further lines start with the first colour again.
 const hues = 8

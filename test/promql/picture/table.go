@@ -10,8 +10,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/dashboard"
 )
 
-// record is a row of a table: by the names that the columns have before they are
-// renamed, labels and, as "Value #A", the value of query A.
+// record is a row of a table, with the labels and, as "Value #A", the value of query A, by the
+// names of the columns before they are renamed.
 type record struct {
 	labels map[string]string
 	values map[string]float64
@@ -39,7 +39,7 @@ next:
 	return out
 }
 
-// agree reports whether two sets of labels have equal values where both have any.
+// agree reports whether two sets of labels have equal values where both have the label.
 func agree(a, b map[string]string) bool {
 	for name, v := range a {
 		if w, ok := b[name]; ok && v != w {
@@ -49,7 +49,7 @@ func agree(a, b map[string]string) bool {
 	return true
 }
 
-// table draws a table of what its queries return now.
+// table draws a table of the present results of its queries.
 func (c *canvas) table(b box, a dashboard.Answer) {
 	const line = 26.0
 	x := b.x
@@ -81,7 +81,7 @@ type tableColumn struct {
 	share float64
 }
 
-// columns returns the columns of a table, each as wide as its longest cell asks for.
+// columns returns the columns of a table, each as wide as its longest cell.
 func columns(a dashboard.Answer) []tableColumn {
 	const narrow, wide, apart = 4, 28, 2 // characters
 	records, organize := merge(a.Series), organization(a.Panel)
@@ -116,7 +116,7 @@ func columns(a dashboard.Answer) []tableColumn {
 	return out
 }
 
-// organization returns what the panel says of its columns.
+// organization returns the panel's settings of columns.
 func organization(p dashboard.Panel) dashboard.Organize {
 	for _, t := range p.Transformations {
 		if t.ID == "organize" {
@@ -126,7 +126,7 @@ func organization(p dashboard.Panel) dashboard.Organize {
 	return dashboard.Organize{}
 }
 
-// shown returns the names of the columns that are shown, in order.
+// shown returns the names of the visible columns, in order.
 func shown(records []record, organize dashboard.Organize) []string {
 	names := map[string]bool{}
 	for _, r := range records {

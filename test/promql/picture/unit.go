@@ -12,8 +12,7 @@ type scale struct {
 	symbol string
 }
 
-// scales returns the units in which Grafana shows values of a unit, the smallest
-// first.
+// scales returns the scales in which Grafana shows values of a unit, the smallest first.
 func scales(unit string) []scale {
 	switch unit {
 	case "s":
@@ -31,7 +30,7 @@ func scales(unit string) []scale {
 	}
 }
 
-// of returns the scale of a value: the largest of which it is at least one.
+// of returns the scale of a value: the largest in which the value is at least one.
 func of(v float64, unit string) scale {
 	all := scales(unit)
 	chosen := all[0]
@@ -50,8 +49,8 @@ func of(v float64, unit string) scale {
 	return chosen
 }
 
-// number renders a value in its unit, with the decimals given or, without, with
-// three digits that mean something.
+// number formats a value in its unit, with the given decimals or else with three significant
+// digits, and at most four decimals.
 func number(v float64, unit string, decimals *int) string {
 	if math.IsNaN(v) {
 		return "no value"

@@ -28,8 +28,8 @@ const (
 // ServeHTTP answers the Prometheus HTTP API below /api/v1/.
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.api().ServeHTTP(w, r) }
 
-// newAPI returns Prometheus' own handlers behind one that gives requests without
-// a time the store's now: the API would take that of the machine.
+// newAPI returns Prometheus' own handlers behind one that sets the store's time in requests without
+// a time: the API would use the machine's.
 func (s *Store) newAPI(registry *prometheus.Registry) http.Handler {
 	noPools := func(context.Context) apiv1.ScrapePoolsRetriever { return absent{} }
 	noTargets := func(context.Context) apiv1.TargetRetriever { return absent{} }
@@ -60,12 +60,12 @@ func (s *Store) newAPI(registry *prometheus.Registry) http.Handler {
 	})
 }
 
-// seconds renders an instant as the API takes it.
+// seconds formats an instant for the API.
 func seconds(at time.Time) string {
 	return strconv.FormatFloat(float64(at.UnixMilli())/1000, 'f', 3, 64)
 }
 
-// errAbsent is the error of what a store does not have.
+// errAbsent is the error of requests for parts that a store does not have.
 var errAbsent = errors.New("a store scrapes nothing")
 
 // absent answers for the parts that a store does not have.
@@ -84,7 +84,7 @@ func (absent) ScrapePools() []string                                 { return ni
 // database gives the API the statistics of the database.
 type database struct{ *tsdb.DB }
 
-// BlockMetas returns what is known of each block on disk.
+// BlockMetas returns the metadata of each block on disk.
 func (d database) BlockMetas() ([]tsdb.BlockMeta, error) { return d.DB.BlockMetas(), nil }
 
 // Stats returns the numbers of series by label of the samples in memory.

@@ -25,18 +25,18 @@ const (
 	evaluationInterval = time.Minute
 )
 
-// span bounds how far apart the samples of a store may lie: within half of it
-// they may be written in any order of series.
+// span limits the time between the samples of a store: within half of it they may be written in any
+// order of series.
 const span = 60 * 24 * time.Hour
 
-// Store is one Prometheus. It is safe for concurrent use, but for Close.
+// Store is one Prometheus. It is safe for concurrent use, except for Close.
 type Store struct {
 	db     *tsdb.DB
 	engine *promql.Engine
 	parser parser.Parser
 	clock  clock.PassiveClock
 	dir    string
-	api    func() http.Handler // made when it is first asked: it describes itself at length
+	api    func() http.Handler // made at the first request, since that takes long
 }
 
 // Series is one time series, or a further piece of one.
@@ -51,17 +51,16 @@ type Sample struct {
 	Value float64
 }
 
-// Open returns an empty store that keeps its files in dir, which must exist and
-// be empty. clk is the store's own now.
+// Open returns an empty store that keeps its files in dir, which must exist and be empty. clk is
+// the clock of the store.
 func Open(dir string, clk clock.PassiveClock) (*Store, error) {
 	options := tsdb.DefaultOptions()
-	// Nothing survives the process, and nothing is compacted in its life.
+	// No data outlives the process, and none is compacted.
 	options.WALSegmentSize = -1
 	options.MinBlockDuration = span.Milliseconds()
 	options.MaxBlockDuration = options.MinBlockDuration
 	options.RetentionDuration = 0
-	// A fraction of the default number of lock stripes: a store of a few series
-	// opens in a few milliseconds.
+	// Fewer lock stripes than by default: a store of a few series opens in a few milliseconds.
 	options.StripeSize = 1 << 10
 	db, err := tsdb.Open(dir, slog.New(slog.DiscardHandler), nil, options, nil)
 	if err != nil {
@@ -87,8 +86,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Write appends samples. A series that the store knows already continues: its
-// new samples must be later than those it has.
+// Write appends samples. A series that exists continues: its new samples must be later than those
+// that it has.
 func (s *Store) Write(ctx context.Context, series ...Series) error {
 	appender := s.Appender(ctx)
 	for _, one := range series {
@@ -106,8 +105,8 @@ func (s *Store) Write(ctx context.Context, series ...Series) error {
 	return nil
 }
 
-// Appender returns Prometheus' own interface for writing, for those who write
-// millions of samples. It must be committed or rolled back.
+// Appender returns Prometheus' own interface for writing, for callers that write millions of
+// samples. It must be committed or rolled back.
 func (s *Store) Appender(ctx context.Context) storage.Appender { return s.db.Appender(ctx) }
 
 // SeriesCount returns the number of series in the store.
@@ -128,6 +127,6 @@ func (s *Store) Query(ctx context.Context, expr string, at time.Time) (promql.Ve
 	if err != nil {
 		return nil, fmt.Errorf("evaluating %s: %w", expr, err)
 	}
-	// The engine takes its samples back on Close.
+	// The engine reuses its samples after Close.
 	return append(promql.Vector(nil), vector...), nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// Target is one scrape target of a Store: the labels that its series get and
-// the series that its last page had. It is not safe for concurrent use.
+// Target is one scrape target of a Store: the labels of its series and the series of its last page.
+// It is not safe for concurrent use.
 type Target struct {
 	store   *Store
 	labels  labels.Labels
@@ -28,18 +28,18 @@ type Target struct {
 type exposed struct {
 	labels labels.Labels
 	ref    storage.SeriesRef
-	scrape int // the number of the scrape that saw it last, 0 once it is stale
+	scrape int // the number of the last scrape with it, 0 once it is stale
 }
 
-// Target returns a target whose series carry set, for example namespace, pod and
-// job. A label that a page has too is renamed there, exported_namespace, as
-// Prometheus does unless it is told to honour it.
+// Target returns a target whose series get the labels of set, for example namespace, pod and job. A
+// label of the page with the same name is renamed, as exported_namespace, as Prometheus does by
+// default.
 func (s *Store) Target(set labels.Labels) *Target {
 	return &Target{store: s, labels: set, known: map[string]*exposed{}}
 }
 
-// Scrape stores a page in the text format, or in that of OpenMetrics, as of an instant, and marks what the
-// page before had and this one has not as stale.
+// Scrape stores a page in the text format, or in that of OpenMetrics, at an instant. It marks the
+// series that the previous page had and this one has not as stale.
 func (t *Target) Scrape(ctx context.Context, at time.Time, page []byte) error {
 	format := "text/plain; version=0.0.4"
 	if bytes.HasSuffix(page, []byte("# EOF\n")) {
@@ -77,13 +77,13 @@ func (t *Target) Scrape(ctx context.Context, at time.Time, page []byte) error {
 	}
 }
 
-// Fail stores a scrape that got no page: everything becomes stale at once.
+// Fail stores a scrape that got no page: all series become stale.
 func (t *Target) Fail(ctx context.Context, at time.Time) error {
 	t.scrapes++
 	return t.commit(t.store.Appender(ctx), at)
 }
 
-// commit marks the series that are gone and ends the scrape.
+// commit marks missing series as stale and ends the scrape.
 func (t *Target) commit(appender storage.Appender, at time.Time) error {
 	for _, one := range t.known {
 		if one.scrape == 0 || one.scrape == t.scrapes {

@@ -11,9 +11,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 )
 
-// Start brings a local cluster up, with feature gates of Kubernetes such as
-// HPAScaleToZero=true, and ends it with the test. It skips the test where the local
-// cluster has not been built (make localcluster).
+// Start starts a local cluster, with feature gates of Kubernetes such as HPAScaleToZero=true, and
+// ends it with the test. It skips the test where the local cluster has not been built (make
+// localcluster).
 func Start(t testing.TB, gates ...string) *testbed.Bed {
 	t.Helper()
 	root := root(t)
@@ -36,7 +36,7 @@ func Start(t testing.TB, gates ...string) *testbed.Bed {
 	return bed
 }
 
-// root returns the folder of the main module, from a package below it.
+// root returns the folder of the module that the working directory is in.
 func root(t testing.TB) string {
 	t.Helper()
 	at, err := os.Getwd()

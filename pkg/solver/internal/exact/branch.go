@@ -5,12 +5,11 @@ import "math"
 // A split divides the box of one group in two.
 type split struct {
 	group  int
-	option int // -1 divides served from left out
-	at     int // counts up to here from those above
+	option int // -1 separates served from left out
+	at     int // counts up to at go below, the others above
 }
 
-// side is one half of the box: the upper one has more replicas, or is left
-// out.
+// side returns one half of the box. The upper half has more replicas, or leaves the group out.
 func (s split) side(b *box, upper bool) *box {
 	half := &box{lo: append([]int(nil), b.lo...), hi: append([]int(nil), b.hi...), serve: b.serve, skip: b.skip}
 	switch {
@@ -26,9 +25,9 @@ func (s split) side(b *box, upper bool) *box {
 	return half
 }
 
-// choose finds the split on which the weights of the relaxation are most
-// divided. If they are nowhere, it splits the first box that holds more than
-// one decision. It is false if none does.
+// choose returns the split on which the weights of the relaxation are most divided. If they are
+// divided nowhere, it splits the first box that holds more than one decision. It returns false if
+// none does.
 func (t *tree) choose(boxes []*box) (split, bool) {
 	best, found := split{}, false
 	score := 1e-6
@@ -62,8 +61,8 @@ func (t *tree) choose(boxes []*box) (split, bool) {
 	return t.any(boxes)
 }
 
-// divide splits the counts of option v at their mean. The score is the lesser
-// weight of the two sides.
+// divide splits the counts of option v at their weighted mean. The score is the smaller weight of
+// the two sides.
 func divide(columns []*column, weights []float64, v int, out float64) (at int, score float64) {
 	mean, low, high := 0.0, math.MaxInt, 0
 	for k, c := range columns {

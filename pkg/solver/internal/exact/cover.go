@@ -26,9 +26,9 @@ type box struct {
 // outwards from its minimum and stops on each side at the first count that
 // cannot improve.
 //
-// Of options that hardly differ it tries every mix, of six options millions. Where
-// limit is set it ends after so many counts, with the best cover until then; what
-// the least cost may be is then the relaxation of the whole.
+// Where options hardly differ it tries every mix: millions with six options. With a limit it ends
+// after so many counts and returns the best cover found; the lower bound is then the relaxation of
+// the whole problem.
 type coverer struct {
 	store  []level
 	levels []*level // of store, in search order
@@ -40,12 +40,12 @@ type coverer struct {
 	best          float64
 	slack         float64 // a bound this much below best is no improvement
 
-	limit, steps int     // counts to try at most, 0 for all; tried
-	least        float64 // of the last call of solve: no cover costs less than this
+	limit, steps int     // most counts to try, 0 for no limit; counts tried
+	least        float64 // lower bound of the last call of solve: no cover costs less
 }
 
-// coverSteps limits the counts that one problem tries where the work of the search is
-// limited: those of two or three options end after a hundred.
+// coverSteps limits the counts that one problem tries where the work of the search is limited.
+// Problems of two or three options need about a hundred.
 const coverSteps = 10_000
 
 // cut reports whether the last call of solve ended at its limit.
@@ -61,8 +61,8 @@ type level struct {
 	own    [2]piece
 	ratio  float64 // of the first piece of its envelope that costs something
 
-	// Of this level and all later ones: cost and capacity of the lower counts
-	// and of what pays for itself.
+	// Summed over this level and all later ones: cost and capacity of the lower counts and of the
+	// pieces that cost nothing or less.
 	baseCost, baseCapacity float64
 }
 
@@ -73,12 +73,11 @@ type piece struct {
 	ratio, capacity float64 // cost per capacity; of the whole piece
 }
 
-// value is the cost of n replicas of the level, units included.
+// value returns the cost of n replicas of the level, units included.
 func (l *level) value(n int) float64 { return l.option.cost(n) + l.price*float64(n) }
 
-// solve finds the cheapest cover of the group in the box that costs less than
-// below. The counts are in found until the next call. It is false if there
-// is none.
+// solve returns the cost of the cheapest cover of the group in the box that costs less than below,
+// or false if there is none. The counts are in found until the next call.
 func (c *coverer) solve(g *group, b *box, prices []float64, room []int, below float64) (float64, bool) {
 	c.steps, c.least = 0, below
 	if !c.load(g, b, prices, room) {
@@ -133,7 +132,7 @@ func (c *coverer) load(g *group, b *box, prices []float64, room []int) bool {
 	return true
 }
 
-// insert adds the level behind those of no larger ratio. There are a handful.
+// insert adds the level behind those of no larger ratio. There are only a few.
 func (c *coverer) insert(l *level) {
 	k := len(c.levels)
 	c.levels = append(c.levels, l)
@@ -205,7 +204,7 @@ func (c *coverer) envelope(i int) {
 	}
 }
 
-// relax bounds the cost of covering need with the levels from i on.
+// relax returns a lower bound of the cost of covering need with the levels from i on.
 func (c *coverer) relax(i int, need float64) float64 {
 	cost := 0.0
 	if i < len(c.levels) {
@@ -229,8 +228,8 @@ func (c *coverer) relax(i int, need float64) float64 {
 	return math.Inf(1)
 }
 
-// centre is the count of level i, at least lowest, where the bound of its
-// convex part is least, rounded up.
+// centre returns the count of level i, at least lowest, at which the bound of its convex part is
+// least, rounded up.
 func (c *coverer) centre(i int, need float64) int {
 	l := c.levels[i]
 	n := l.lowest
@@ -262,8 +261,8 @@ func (c *coverer) centre(i int, need float64) int {
 	return n
 }
 
-// search tries the counts of level i and on, after those before it cost so
-// much and left need uncovered.
+// search tries the counts of level i and all later ones. The levels before it cost cost and leave
+// need uncovered.
 func (c *coverer) search(i int, need, cost float64) {
 	if i == len(c.levels) {
 		if need <= 0 && cost < c.best {
@@ -290,8 +289,8 @@ func (c *coverer) search(i int, need, cost float64) {
 	}
 }
 
-// try continues the search with n replicas of level i, unless that cannot
-// improve on the best.
+// try continues the search with n replicas of level i. It returns false if they cannot improve on
+// the best cover or the limit is reached.
 func (c *coverer) try(i, n int, need, cost float64) bool {
 	if c.cut() {
 		return false

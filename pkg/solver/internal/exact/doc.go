@@ -14,11 +14,10 @@
 //	     min_gv <= n_gv <= max_gv, integer    for every group that is served
 //	     n_gv = 0                             for every other group
 //
-// A group is served in full or not at all. Which groups are served is decided
-// before any cost: as many as possible of the most important priority; of all
-// ways to do that, as many as possible of the next; and so on. Among all
-// solutions with this coverage the cheapest is wanted, so within one priority
-// cost decides who is left out.
+// A group is served in full or not at all. Which groups are served is decided before any cost: as
+// many as possible of the most important priority; of all ways to do that, as many as possible of
+// the next; and so on. Among all solutions with this coverage the cheapest is wanted, so within one
+// priority the cost decides which groups are left out.
 //
 // The penalty for moving a group between accelerator types that is published
 // for its allocation a to b,
@@ -30,26 +29,22 @@
 //
 // # Method
 //
-// Without the stock the groups would be independent. So each unit of a type is
-// given a price, and for any prices p >= 0
+// Only the stock couples the groups. So each unit of a type gets a price, and for any prices p >= 0
 //
 //	L(p) = sum_g min { f_g(n) + p units n : n serves g } - p stock
 //
-// bounds the cost from below (Lagrangian relaxation, Fisher 1981). The best L is
-// the optimum of the linear program over all ways to serve each group, with a
-// column for each, of which few are ever needed (Dantzig and Wolfe 1960): the
-// best prices for the columns known are found by an interior Newton method in as
-// many variables as there are types, then each group is solved exactly at these
-// prices, as a bounded covering knapsack (Martello and Toth 1990, chapter 3), for
-// a proven bound and new columns. At the best prices at most as many groups as
-// there are types are undecided between columns, which is why the bound is near
-// the optimum when the groups are many.
+// bounds the cost from below (Lagrangian relaxation, Fisher 1981). The best L is the optimum of the
+// linear program over all ways to serve each group, with a column for each, of which few are needed
+// (Dantzig and Wolfe 1960). An interior Newton method, in as many variables as there are types,
+// finds the best prices for the known columns. Then each group is solved exactly at these prices,
+// as a bounded covering knapsack (Martello and Toth 1990, chapter 3), which gives a proven bound
+// and new columns. At the best prices at most as many groups as there are types are undecided
+// between columns, which is why the bound is near the optimum when the groups are many.
 //
-// Solutions are built by giving each group its column, moving one group where
-// another does not fit, deciding single groups anew at falling shares of the
-// prices, and solving parts of the problem anew. What is left of the gap is closed
-// by branch and bound on the count of an option in a group, or on whether a group
-// is served.
+// Solutions are built by giving each group its column, moving one group where another does not fit,
+// deciding single groups again at falling shares of the prices, and solving parts of the problem
+// again. The remaining gap is closed by branch and bound on the count of an option in a group, or
+// on whether a group is served.
 //
 // The coverage is decided by the same method, class by class, with costs of 1
 // for each group left out.

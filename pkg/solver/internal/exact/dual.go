@@ -2,26 +2,25 @@ package exact
 
 import "math"
 
-// A dual finds prices of the rows at which the groups, each deciding for
-// itself, prove the best bound
+// A dual finds the prices of the rows at which the groups, each decided on its own, prove the best
+// bound
 //
 //	L(prices) = sum_g min over columns (cost + prices*use) - prices*capacity
 //
-// on every solution in the boxes. It maximises the same function over the
-// columns known so far, smoothed: the minimum by a softmin of temperature mu,
-// the limits 0 <= price <= ceiling by logarithmic barriers of weight mu. The
-// smooth function is maximised by Newton's method (as many variables as rows,
-// a handful), then all groups are solved at the prices found, which gives a
-// proven bound and new columns, and so on with smaller mu. The softmin's
-// weights are the primal solution of the relaxation.
+// on every solution in the boxes. It maximises a smoothed form of the function over the columns
+// known so far: the minimum becomes a softmin of temperature mu, the limits 0 <= price <= ceiling
+// become logarithmic barriers of weight mu. Newton's method maximises the smooth function (it has
+// as many variables as there are rows, a handful). Then all groups are solved at these prices,
+// which gives a proven bound and new columns, and mu is reduced. The weights of the softmin are the
+// primal solution of the relaxation.
 type dual struct {
 	p       *program
 	ceiling float64
 
 	active  [][]*column // columns in the boxes, by group
-	weights [][]float64 // of the active columns, in sum 1 for each group
+	weights [][]float64 // of the active columns; they sum to 1 in each group
 	prices  []float64
-	plain   float64 // the function over the active columns at prices, not smoothed
+	plain   float64 // value of the function over the active columns at prices, not smoothed
 
 	gradient, hessian, factor, step, mean, trial []float64
 }
@@ -29,12 +28,12 @@ type dual struct {
 // relaxed is the outcome of dual.solve.
 type relaxed struct {
 	bound    float64   // proven; +Inf if nothing is in the boxes
-	estimate float64   // of the best possible bound, from above
-	prices   []float64 // that prove the bound
+	estimate float64   // upper bound of the best possible bound
+	prices   []float64 // the prices that prove the bound
 	mu       float64
 }
 
-// most price vectors that one relaxation tries.
+// maxRounds is the largest number of price vectors that one relaxation tries.
 const maxRounds = 80
 
 func newDual(p *program, ceiling float64) *dual {
@@ -49,8 +48,8 @@ func newDual(p *program, ceiling float64) *dual {
 
 // aim says when a relaxation is good enough.
 type aim struct {
-	cutoff    float64 // a bound from here on settles the matter
-	tolerance float64 // as near as this to the best bound is near enough
+	cutoff    float64 // a bound of at least this closes the node
+	tolerance float64 // accepted distance to the best possible bound
 }
 
 // reached reports whether the relaxation is good enough.
@@ -58,7 +57,7 @@ func (a aim) reached(r relaxed) bool {
 	return r.bound >= a.cutoff || r.estimate-r.bound <= max(a.tolerance, near*(a.cutoff-r.bound))
 }
 
-// cooling is the factor of mu after prices that gave so many new columns.
+// cooling returns the factor of mu after a round with fresh new columns.
 func cooling(fresh int) float64 {
 	if fresh == 0 {
 		return 0.1
@@ -66,7 +65,7 @@ func cooling(fresh int) float64 {
 	return 0.4
 }
 
-// solve bounds what is in the boxes, starting with these prices and mu.
+// solve bounds the cost of all solutions in the boxes, starting with these prices and mu.
 func (d *dual) solve(boxes []*box, prices []float64, mu float64, a aim) relaxed {
 	d.restrict(boxes)
 	d.prices = append(d.prices[:0], prices...)
@@ -97,7 +96,7 @@ func (d *dual) solve(boxes []*box, prices []float64, mu float64, a aim) relaxed 
 	return out
 }
 
-// near is the share of the distance to the cutoff that is left to branching.
+// near is the share of the distance to the cutoff that branching has to close.
 const near = 0.05
 
 // restrict makes the columns in the boxes active.
@@ -116,8 +115,8 @@ func (d *dual) restrict(boxes []*box) {
 	}
 }
 
-// separate solves all groups at the present prices. It returns the bound
-// proven and the number of columns that were not active and now are.
+// separate solves all groups at the present prices. It returns the proven bound and the number of
+// columns that became active.
 func (d *dual) separate(boxes []*box) (bound float64, fresh int) {
 	d.plain = 0
 	for r, price := range d.prices {
@@ -156,7 +155,7 @@ func (d *dual) add(i int, b *box, c *column) {
 	}
 }
 
-// entropy times mu is the most by which smoothing lowers the maximum.
+// entropy returns the most by which smoothing lowers the maximum, in units of mu.
 func (d *dual) entropy() float64 {
 	sum := 2 * float64(len(d.prices))
 	for _, columns := range d.active {

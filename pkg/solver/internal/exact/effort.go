@@ -2,11 +2,11 @@ package exact
 
 import "math"
 
-// effort counts what a call of Solve does and knows when to end.
+// effort counts the work of a call of Solve and ends it at its limits.
 type effort struct {
 	nodes, iterations, work int
-	limit                   int         // of work in all
-	stage                   int         // of work until the present stage ends
+	limit                   int         // work of the whole call
+	stage                   int         // work at which the present stage ends
 	stop                    func() bool // may be nil
 	ended                   bool
 }
@@ -19,7 +19,7 @@ func newEffort(params Params) *effort {
 	return e
 }
 
-// coverer returns one whose problems end where the effort has a limit.
+// coverer returns a coverer, with coverSteps as its limit where the effort has one.
 func (e *effort) coverer() coverer {
 	if e.limit == math.MaxInt {
 		return coverer{}
@@ -27,8 +27,8 @@ func (e *effort) coverer() coverer {
 	return coverer{limit: coverSteps}
 }
 
-// spend counts a problem that c has solved. One that ended before it knew whether there is
-// any cover leaves the search without a proof, so it ends too.
+// spend counts a problem that c has solved. Where c ended before it knew whether any cover exists,
+// the search can prove nothing more and ends too.
 func (e *effort) spend(c *coverer, found bool) {
 	e.work += 1 + c.steps/stepsPerWork
 	if c.cut() && !found && math.IsInf(c.best, 1) {
@@ -36,7 +36,7 @@ func (e *effort) spend(c *coverer, found bool) {
 	}
 }
 
-// stepsPerWork is how many counts tried are as much work as one more small problem.
+// stepsPerWork is the number of tried counts that equal the work of one more small problem.
 const stepsPerWork = 100
 
 // over reports whether the present stage must end.
@@ -52,7 +52,7 @@ func (e *effort) spent() bool {
 	return e.ended
 }
 
-// begin starts a stage that may do so much work.
+// begin starts a stage that may do quota work.
 func (e *effort) begin(quota int) {
 	e.stage = math.MaxInt
 	if quota < math.MaxInt-e.work {

@@ -18,9 +18,8 @@ func (t *tree) search() {
 	}
 }
 
-// build makes a solution from the relaxation that was solved last, or if that
-// does not fit, shifts the best one towards its prices. It reports whether
-// that is a new best one.
+// build makes a solution from the relaxation that was solved last or, if that does not fit,
+// improves the best one at its prices. It reports whether the result is a new best solution.
 func (t *tree) build(prices []float64) bool {
 	if !t.pack.fill(prices, t.dual.weights, t.dual.active) {
 		t.pack.load(t.best)
@@ -29,9 +28,8 @@ func (t *tree) build(prices []float64) bool {
 	return t.keep()
 }
 
-// A mend solves the problem of a part of the groups anew in the room that the
-// best solution leaves them: so many groups and nodes of a tree of their own,
-// and so many parts in turn that may bring nothing.
+// A mend solves a part of the groups again in the room that the best solution leaves them.
+// mendGroups and mendNodes limit one part, and mendParts the parts without improvement in one mend.
 const (
 	mendGroups = 12
 	mendNodes  = 24
@@ -39,9 +37,8 @@ const (
 	mendEvery  = 4 // nodes
 )
 
-// mend improves the best solution part by part. Half of each part are the
-// groups that are farthest from what they would do at the prices of the root,
-// half are others in turn.
+// mend improves the best solution part by part. Half of each part are the groups whose columns cost
+// most above their best at the prices of the root; the other half take turns.
 func (t *tree) mend() {
 	for failed := 0; failed < mendParts && t.root < t.cutoff() && !t.p.effort.over(); {
 		if !t.mendPart(t.choosePart()) {
@@ -64,7 +61,7 @@ func (t *tree) choosePart() []int {
 		regret[i] = c.at(t.prices) - least
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return -cmp.Compare(regret[a], regret[b]) })
-	// All others take their turn with the first, then with the next, and so on.
+	// All others take turns beside the first half, then beside the next, and so on.
 	const half = mendGroups / 2
 	n := len(order)
 	turns := (n - 1) / half
@@ -81,7 +78,7 @@ func (t *tree) choosePart() []int {
 	return slices.Compact(part)
 }
 
-// mendPart solves these groups anew.
+// mendPart solves these groups again, and reports whether that gives a new best solution.
 func (t *tree) mendPart(part []int) bool {
 	t.pack.load(t.best)
 	groups := make([]*group, len(part))

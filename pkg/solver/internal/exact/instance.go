@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// An instance is a problem in canonical order: groups by priority and name,
-// options by cost and name, resources by name of their type. Equal problems
-// become equal instances whatever the order of their parts, so everything
-// computed from one is independent of that order.
+// An instance is a problem in canonical order: groups by priority and name, options by cost and
+// name, resources by name of their type. Equal problems become equal instances, so results do not
+// depend on the order of the input.
 type instance struct {
 	groups  []group
 	stock   []int // units by resource
@@ -26,7 +25,7 @@ type group struct {
 	idle    float64 // cost when unserved, with no replica at all
 }
 
-// An option has its counts narrowed to those that can be of use.
+// An option is an Option whose counts are narrowed to the useful ones.
 type option struct {
 	index    int // in Group.Options
 	resource int // index in instance.stock, -1 if its type cannot run out
@@ -38,7 +37,7 @@ type option struct {
 	run, add, remove, start float64 // costs, see Option
 }
 
-// cost is the cost of n replicas.
+// cost returns the cost of n replicas.
 func (o *option) cost(n int) float64 {
 	return Option{Current: o.current, Cost: o.run, AddCost: o.add, RemoveCost: o.remove, StartCost: o.start}.price(n)
 }
@@ -89,9 +88,8 @@ func (p Problem) scarce() []int {
 	return types
 }
 
-// useful is the largest count that can be part of a cheapest cover: enough to
-// cover the demand alone, and what runs now if keeping it is cheaper than
-// removing it.
+// useful returns the largest count that can be part of a cheapest cover: enough to cover the demand
+// alone, or the current replicas where removing them costs more than keeping them.
 func (o Option) useful(demand float64) int {
 	n := max(int(math.Ceil(demand*(1-coverTolerance)/o.Capacity)), o.Min)
 	if o.RemoveCost > o.Cost {
@@ -120,7 +118,7 @@ func newGroup(p Problem, index int, resource []int) group {
 	return g
 }
 
-// box holds all counts of the group.
+// box returns the box of all counts of the group.
 func (g *group) box() *box {
 	b := &box{lo: make([]int, len(g.options)), hi: make([]int, len(g.options))}
 	for v, o := range g.options {
@@ -135,7 +133,7 @@ func (g *group) fits(c *coverer, prices []float64, room []int) bool {
 	return ok
 }
 
-// free is the group with replicas that cost nothing.
+// free returns a copy of the group in which replicas cost nothing.
 func (g *group) free() *group {
 	f := *g
 	f.idle = 0
@@ -147,7 +145,7 @@ func (g *group) free() *group {
 	return &f
 }
 
-// take subtracts what the counts use from the room by resource.
+// take subtracts the units of the counts from the room by resource.
 func (g *group) take(room, counts []int) {
 	for v, n := range counts {
 		if o := &g.options[v]; o.resource >= 0 {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// follow moves the prices to the maximum of the smoothed function at mu or, if
-// that is too far away, a larger one. Far from its maximum the function is all
-// but linear when mu is small, and Newton's steps lead nowhere.
+// follow moves the prices to the maximum of the smoothed function at mu or, if that is too far
+// away, at a larger mu. It reports whether it got there, and the mu. Far from its maximum the
+// function is almost linear when mu is small, and Newton's steps fail.
 func (d *dual) follow(mu float64) (bool, float64) {
 	for ; mu < d.ceiling; mu *= 10 {
 		if d.centre(mu) {
@@ -17,12 +17,12 @@ func (d *dual) follow(mu float64) (bool, float64) {
 	return false, mu
 }
 
-// Newton's method ends when the decrement, in units of mu, is this small, or
-// after so many steps: the prices need to be good, not exact.
+// Newton's method ends at this decrement, in units of mu, or after so many steps: the prices need
+// to be good, not exact.
 const (
 	decrement = 0.2
 	maxSteps  = 40
-	maxCuts   = 20 // of the length of a step, to a third each
+	maxCuts   = 20 // of the length of one step, each to a third
 )
 
 // centre moves the prices to the maximum of the smoothed function. It reports
@@ -68,7 +68,7 @@ func (d *dual) centre(mu float64) bool {
 	return false
 }
 
-// smooth evaluates the smoothed function with gradient, negative Hessian and
+// smooth returns the smoothed function, and sets its gradient, its negative Hessian and the
 // weights.
 func (d *dual) smooth(prices []float64, mu float64) float64 {
 	rows := len(prices)
@@ -86,7 +86,7 @@ func (d *dual) smooth(prices []float64, mu float64) float64 {
 	return value
 }
 
-// soften adds the softmin of one group to gradient and Hessian.
+// soften returns the softmin of one group, and adds it to gradient and Hessian.
 func (d *dual) soften(i int, columns []*column, prices []float64, mu float64) float64 {
 	w := slices.Grow(d.weights[i][:0], len(columns))[:len(columns)]
 	d.weights[i] = w

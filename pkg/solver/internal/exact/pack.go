@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A packing is one column of every group and the room that they leave. It is
-// how solutions are built and improved.
+// A packing is one column of every group and the room that they leave. It serves to build and
+// improve solutions.
 type packing struct {
 	p       *program
 	columns []*column // nil while a group has none
@@ -21,13 +21,13 @@ func newPacking(p *program) *packing {
 	return k
 }
 
-// empty takes all columns out.
+// empty removes all columns.
 func (k *packing) empty() {
 	clear(k.columns)
 	copy(k.room, k.p.room)
 }
 
-// load puts the columns of a whole solution in.
+// load replaces the columns by those of a whole solution.
 func (k *packing) load(columns []*column) {
 	k.empty()
 	for i, c := range columns {
@@ -35,7 +35,7 @@ func (k *packing) load(columns []*column) {
 	}
 }
 
-// cost is the cost of all columns.
+// cost returns the cost of all columns.
 func (k *packing) cost() float64 {
 	cost := 0.0
 	for _, c := range k.columns {
@@ -69,7 +69,8 @@ func (k *packing) release(i int) *column {
 	return c
 }
 
-// place gives group i what costs least at the prices in the room that is left.
+// place gives group i the column that costs least at the prices in the room that is left, and
+// reports whether there is one.
 func (k *packing) place(i int, prices []float64) bool {
 	is, _ := k.p.decide(i, k.p.open[i], prices, k.room, math.Inf(1))
 	if is == nothing {
@@ -79,9 +80,9 @@ func (k *packing) place(i int, prices []float64) bool {
 	return true
 }
 
-// fill starts anew: first the groups whose weights favour one column clearly,
-// then the others, each at the prices in the room that is left. A group that
-// does not fit any more moves another one. It is false if that fails too.
+// fill builds a new packing: first the groups whose weights clearly favour one column, then the
+// others, each at the prices in the room that is left. For a group that does not fit it moves
+// another one. It returns false if that fails too.
 func (k *packing) fill(prices []float64, weights [][]float64, active [][]*column) bool {
 	k.empty()
 	order := make([]int, len(k.columns))
@@ -107,8 +108,8 @@ func (k *packing) fill(prices []float64, weights [][]float64, active [][]*column
 	return true
 }
 
-// eject places group i by moving one group that has its place already, the one
-// with the least cost of both at the prices.
+// eject places group i by moving one placed group, such that both cost least at the prices. It
+// returns false if no move makes room.
 func (k *packing) eject(i int, prices []float64) bool {
 	best := math.Inf(1)
 	var mine, other *column
@@ -138,8 +139,8 @@ func (k *packing) eject(i int, prices []float64) bool {
 	return true
 }
 
-// relocate decides each group anew in the room the others leave, as long as
-// that lowers the cost at the prices.
+// relocate decides each group again in the room that the others leave, as long as that lowers the
+// cost at the prices.
 func (k *packing) relocate(prices []float64) {
 	for again := true; again && !k.p.effort.over(); {
 		again = false
@@ -155,8 +156,7 @@ func (k *packing) relocate(prices []float64) {
 	}
 }
 
-// polish relocates at falling shares of the prices: first what makes room,
-// then what saves cost.
+// polish relocates at falling shares of the prices: high shares make room, low ones save cost.
 func (k *packing) polish(prices []float64) {
 	for _, share := range []float64{1, 0.3, 0.03, 0} {
 		for r, price := range prices {

@@ -14,8 +14,7 @@ const Unlimited = math.MaxInt
 // the problem or the start breaks a range stated at the field it names.
 var ErrInvalid = errors.New("invalid problem")
 
-// A Problem asks how many replicas of which option each group should run. It
-// is only read.
+// A Problem asks how many replicas of each option every group should run. Solve only reads it.
 type Problem struct {
 	Types  []Type
 	Groups []Group
@@ -50,7 +49,7 @@ type Option struct {
 	Name     string  // unique in the group
 	Type     int     // index in Problem.Types
 	Units    int     // units of that type for each replica, >= 0
-	Capacity float64 // what one replica covers, in the unit of Group.Demand, > 0 and finite
+	Capacity float64 // the demand that one replica covers, in the unit of Group.Demand, > 0 and finite
 
 	Min     int // fewest replicas of a group that is served, >= 0
 	Max     int // most replicas, >= Min; 0 forbids the option, [Unlimited] or negative is no limit
@@ -62,9 +61,8 @@ type Option struct {
 	StartCost  float64 // of running any when Current is 0, once
 }
 
-// coverTolerance is the share of a demand that may stay uncovered for the
-// sake of rounding: sums of capacities differ in the last digits with the
-// order of summing.
+// coverTolerance is the share of a demand that may stay uncovered because of rounding: sums of
+// capacities depend in their last digits on the order of summing.
 const coverTolerance = 1e-9
 
 // covers reports whether the capacity meets the demand of the group.
@@ -72,7 +70,7 @@ func (g Group) covers(capacity float64) bool {
 	return capacity >= g.Demand*(1-coverTolerance)
 }
 
-// price is the cost of n replicas of the option.
+// price returns the cost of n replicas of the option.
 func (o Option) price(n int) float64 {
 	cost := o.Cost * float64(n)
 	switch {
@@ -87,7 +85,7 @@ func (o Option) price(n int) float64 {
 	return cost
 }
 
-// limit is n, or Unlimited in its one spelling.
+// limit returns n, or Unlimited for a negative n.
 func limit(n int) int {
 	if n < 0 {
 		return Unlimited
@@ -95,8 +93,8 @@ func limit(n int) int {
 	return n
 }
 
-// maxReplicas bounds counts and stocks so that products and sums of them are
-// exact in an int and in a float64.
+// maxReplicas limits counts, so that products and sums of them are exact in an int and in a
+// float64.
 const maxReplicas = 1 << 31
 
 func (p Problem) validate() error {

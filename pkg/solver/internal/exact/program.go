@@ -1,9 +1,8 @@
 package exact
 
-// A program asks for one column of every group, so that their sum stays
-// within the capacity of every row and costs least. The rows are the
-// resources, then one for every class that may leave groups out: its capacity
-// is how many.
+// A program asks for one column of every group, such that their sum stays within the capacity of
+// every row and costs least. The rows are the resources, then one for every class that may leave
+// groups out; the capacity of such a row is their number.
 type program struct {
 	groups   []*group  // with the costs of this program
 	skips    []skip    // by group
@@ -12,7 +11,7 @@ type program struct {
 	whole    bool      // all costs are whole numbers
 	effort   *effort
 	cover    coverer
-	least    float64     // after decide: no decision of the group costs less
+	least    float64     // lower bound of the last decide: no decision of the group costs less
 	pool     [][]*column // found so far, by group
 	open     []*box      // the widest box of every group
 	none     []float64   // prices of 0
@@ -22,7 +21,7 @@ type program struct {
 type skip struct {
 	allowed bool
 	cost    float64
-	row     int // whose capacity it takes one of, -1 for none
+	row     int // the row of which it uses one unit, -1 for none
 }
 
 // A column is one way to decide a group.
@@ -32,7 +31,7 @@ type column struct {
 	use    []float64 // by row
 }
 
-// newProgram is a program over these groups, without columns.
+// newProgram returns a program over these groups, without columns.
 func newProgram(groups []*group, skips []skip, room []int, e *effort) *program {
 	p := &program{groups: groups, skips: skips, room: room, effort: e, cover: e.coverer(), pool: make([][]*column, len(groups))}
 	for _, n := range room {
@@ -47,18 +46,17 @@ func newProgram(groups []*group, skips []skip, room []int, e *effort) *program {
 	return p
 }
 
-// A verdict says what a group does at some prices.
+// A verdict is the decision of a group at some prices.
 type verdict int
 
 const (
-	nothing verdict = iota // fits into the room, at less than the given cost
-	leave                  // it is left out
-	serve                  // it is served with the counts in program.cover
+	nothing verdict = iota // no decision fits into the room at less than the given cost
+	leave                  // the group is left out
+	serve                  // the group is served with the counts in program.cover
 )
 
-// decide finds what group i does in the box at the prices, if it may use the
-// room, and at which cost, prices included, provided that is less than below,
-// which otherwise is returned.
+// decide returns the cheapest decision of group i in the box and in the room, and its cost, prices
+// included. Where none costs less than below it returns nothing and below.
 func (p *program) decide(i int, b *box, prices []float64, room []int, below float64) (verdict, float64) {
 	is, value := nothing, below
 	p.least = below
@@ -86,7 +84,7 @@ func (p *program) decide(i int, b *box, prices []float64, room []int, below floa
 	return is, value
 }
 
-// column is the column of group i after decide said leave or serve.
+// column returns the column of group i after decide returned leave or serve.
 func (p *program) column(i int, is verdict) *column {
 	if is == leave {
 		return p.without(i)
@@ -94,7 +92,7 @@ func (p *program) column(i int, is verdict) *column {
 	return p.with(i, p.cover.found)
 }
 
-// with is group i served with the counts, which are copied.
+// with returns the column of group i served with a copy of the counts.
 func (p *program) with(i int, counts []int) *column {
 	c := &column{counts: append(make([]int, 0, len(counts)), counts...), use: make([]float64, len(p.capacity))}
 	for v, n := range counts {
@@ -107,7 +105,7 @@ func (p *program) with(i int, counts []int) *column {
 	return c
 }
 
-// without is group i left out.
+// without returns the column of group i left out.
 func (p *program) without(i int) *column {
 	c := &column{cost: p.skips[i].cost, use: make([]float64, len(p.capacity))}
 	if row := p.skips[i].row; row >= 0 {
@@ -132,7 +130,7 @@ func (c *column) in(b *box) bool {
 	return true
 }
 
-// at is the cost of the column at the prices.
+// at returns the cost of the column at the prices.
 func (c *column) at(prices []float64) float64 {
 	cost := c.cost
 	for r, u := range c.use {

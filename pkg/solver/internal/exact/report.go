@@ -1,6 +1,6 @@
 package exact
 
-// solution describes what the search knows.
+// solution returns the result of the search.
 func (s *search) solution(p Problem) Solution {
 	out := Solution{
 		Counts: make([][]int, len(p.Groups)),
@@ -49,7 +49,7 @@ func (s *search) coverage(hopeless []bool) []Coverage {
 	return out
 }
 
-// status says how well the solution is proven.
+// status returns how well the solution is proven.
 func (s *Solution) status(gap float64) Status {
 	const exactly = 1e-7
 	groups := float64(len(s.Counts))
@@ -68,7 +68,7 @@ func (s *Solution) status(gap float64) Status {
 	return Bounded
 }
 
-// hopeless marks the groups that are not able.
+// hopeless marks the groups that cannot be served even alone.
 func (s *search) hopeless() []bool {
 	marks := make([]bool, len(s.in.groups))
 	for i := range marks {

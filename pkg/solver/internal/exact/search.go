@@ -7,23 +7,22 @@ package exact
 //     A class that is served whole is settled.
 //  2. The least cost when every class may leave out as many as it must.
 //
-// Each stage may do so much work; if that proves too little, the stages are
-// repeated with more.
+// Each stage has a quota of work; if it is too small, the stages are repeated with a larger one.
 type search struct {
 	in     *instance
 	gap    float64
 	effort *effort
 
 	able  []int   // groups that could be served alone, in canonical order
-	class []int   // of each of them
+	class []int   // class of each group of able
 	known [][]int // the best solution: counts by canonical group, nil if unserved
 
 	least []int   // proven: groups of able that must be left out, by class
 	bound float64 // proven cost of all of able, see Solution.Bound
 }
 
-// The first quota, in group problems for each group, lets a relaxation and the
-// search for solutions around it end; later ones are longer by the factor.
+// The first quota, in group problems for each group, suffices for a relaxation and the search for
+// solutions around it; each later one is quotaFactor times the one before.
 const (
 	firstQuota  = 150
 	quotaFactor = 4
@@ -100,8 +99,8 @@ func (s *search) covered() bool {
 	return true
 }
 
-// admit serves groups that fit into what is left, the most important first, each as
-// cheaply as it can be.
+// admit serves unserved groups that fit into the remaining stock, the most important first, each as
+// cheaply as possible.
 func (s *search) admit() {
 	room := append([]int(nil), s.in.stock...)
 	for i, counts := range s.known {

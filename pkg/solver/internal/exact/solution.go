@@ -1,27 +1,25 @@
 package exact
 
-// Params says how far to search. The zero value searches until the optimum is
-// proven.
+// Params limits the search. The zero value searches until the optimum is proven.
 type Params struct {
-	// Gap is good enough, >= 0: for the cost (Cost-Bound)/Cost, for the
-	// coverage of a priority the groups that might be served beyond those that
-	// are, as a share of all groups. At 0.02 and 100 groups, up to 2 groups of
-	// a priority may miss that could be served, if finding out takes long.
+	// Gap is the accepted gap, >= 0: of the cost, (Cost-Bound)/Cost; of the coverage of a priority,
+	// the groups that might be served beyond those that are, as a share of all groups. At 0.02 and
+	// 100 groups, up to 2 groups of a priority may be left out that could be served, if proving it
+	// takes long.
 	Gap float64
-	// MaxWork ends the search after so many group problems, 0 for never; one that
-	// tries many counts is more than one, and ends after coverSteps of them. The
-	// same limit ends at the same solution everywhere, unlike Stop.
+	// MaxWork ends the search after so many group problems; 0 is no limit. A problem that tries
+	// many counts is more than one, and ends after coverSteps counts. Unlike Stop, the same limit
+	// gives the same solution on every machine.
 	MaxWork int
-	// Stop is asked every now and then and ends the search by returning true,
-	// nil for never. The solution found so far is returned.
+	// Stop is called from time to time, and ends the search when it returns true; nil is never.
+	// Solve then returns the best solution found.
 	Stop func() bool
-	// Start is a known solution in the shape of Solution.Counts, nil for none.
-	// What is returned is never worse. Groups that it does not cover, or whose
-	// bounds it breaks, count as unserved.
+	// Start is a known solution in the shape of Solution.Counts, nil for none. The result is never
+	// worse. Groups whose demand it does not cover, or whose bounds it breaks, count as unserved.
 	Start [][]int
 }
 
-// Status says how the search ended.
+// Status is the way in which the search ended.
 type Status int
 
 const (

@@ -2,10 +2,9 @@ package exact
 
 import "fmt"
 
-// Solve finds the solution that serves the most groups of the most important
-// priority, of those the one that serves the most of the next, and so on, and
-// among all that do, the cheapest; see the package documentation. There always
-// is one: at worst it serves no group.
+// Solve returns the solution that serves the most groups of the most important priority, then the
+// most of the next, and so on, and among these costs least; see the package documentation. There
+// always is one: at worst it serves no group.
 //
 // Equal problems have equal solutions, whatever the order of types, groups and
 // options, unless Params.Stop ended the search. An error wraps [ErrInvalid].

@@ -2,7 +2,7 @@ package exact
 
 import "math"
 
-// serveClass finds how few groups of class q must be left out.
+// serveClass finds the least number of groups of class q that must be left out.
 func (s *search) serveClass(q int) {
 	if s.out(q) <= s.least[q] {
 		return
@@ -35,8 +35,8 @@ func (s *search) serveClass(q int) {
 	}
 }
 
-// allowances appends a row to the room for every class before end that leaves
-// groups out, and returns what leaving out means in each.
+// allowances appends a row to the room for every class before end that leaves groups out, and
+// returns the skip rule of each class.
 func (s *search) allowances(room *[]int, end int) []skip {
 	rows := make([]skip, len(s.in.classes))
 	for q := range end {
@@ -72,7 +72,7 @@ func (s *search) save(quota int) bool {
 	return s.bound >= t.cutoff()
 }
 
-// columns is known as columns of a program over the first groups of able.
+// columns returns the known solution as columns of a program over the first groups of able.
 func (s *search) columns(p *program) []*column {
 	columns := make([]*column, len(p.groups))
 	for k := range columns {
@@ -85,7 +85,7 @@ func (s *search) columns(p *program) []*column {
 	return columns
 }
 
-// learn makes the columns of the first groups of able known; later ones are
+// learn stores the columns of the first groups of able as the known solution; later groups are
 // unserved.
 func (s *search) learn(columns []*column) {
 	for k, i := range s.able {

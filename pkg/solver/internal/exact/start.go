@@ -45,7 +45,7 @@ func (g Group) serves(counts []int) bool {
 	return g.covers(capacity)
 }
 
-// leftover is the stock that the counts leave, by type; Unlimited stays so.
+// leftover returns the stock that the counts leave, by type; Unlimited stays Unlimited.
 func (p Problem) leftover(counts [][]int) []int {
 	left := make([]int, len(p.Types))
 	for t, typ := range p.Types {
@@ -61,8 +61,7 @@ func (p Problem) leftover(counts [][]int) []int {
 	return left
 }
 
-// canonical is counts, which are in the order of the problem, in that of the
-// instance.
+// canonical returns counts in the order of the instance instead of the problem.
 func (g *group) canonical(counts []int) []int {
 	sorted := make([]int, len(counts))
 	for v, o := range g.options {

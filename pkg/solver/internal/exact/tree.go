@@ -5,30 +5,30 @@ import (
 	"math"
 )
 
-// settled is the relative difference that counts as none: a part of the tree
-// is closed when its bound is this near to the best cost.
+// settled is the relative difference that counts as zero: a part of the tree is closed when its
+// bound is this near to the best cost.
 const settled = 1e-8
 
-// A tree searches a program by branch and bound: the node with the lowest
-// bound first, each bounded by a dual, each split on the count (or the
-// service) of one group about which its relaxation is most divided.
+// A tree searches a program by branch and bound, the node with the lowest bound first. A dual
+// bounds each node. A node is split on the count (or the service) of the group on which its
+// relaxation is most divided.
 type tree struct {
 	p      *program
 	dual   *dual
 	gap    float64 // relative, or in groups for a program of whole costs
 	queue  nodes
 	born   int
-	closed float64 // the least bound of what was given up unsplit
+	closed float64 // the least bound of the nodes closed without a split
 
 	best   []*column // the best solution
 	cost   float64
 	pack   *packing
-	prices []float64 // of the root; its first guess until it is bounded
+	prices []float64 // of the root; a first guess until the root is bounded
 	root   float64   // its bound
 	most   int       // nodes to try, 0 for no limit
-	plain  bool      // without mending
+	plain  bool      // do not call mend
 
-	searched, turn int // searches so far, parts mended in vain
+	searched, turn int // calls of search; parts mended without success
 }
 
 // A node is a part of the search space that is still open.
@@ -58,8 +58,7 @@ func (q nodes) Less(i, j int) bool {
 	return q[i].born > q[j].born
 }
 
-// newTree is a tree that knows the solution start, whose cost is the ceiling
-// of every price that can matter.
+// newTree returns a tree with the known solution start. Its cost gives the ceiling of the prices.
 func newTree(p *program, start []*column, gap float64) *tree {
 	t := &tree{p: p, gap: gap, closed: math.Inf(1), best: start, pack: newPacking(p), root: math.Inf(-1)}
 	for _, c := range start {
@@ -69,7 +68,7 @@ func newTree(p *program, start []*column, gap float64) *tree {
 	return t
 }
 
-// bound is proven for all solutions of the program.
+// bound returns a proven lower bound of the cost of all solutions of the program.
 func (t *tree) bound() float64 {
 	bound := min(t.closed, t.cost)
 	for _, n := range t.queue {
@@ -78,7 +77,7 @@ func (t *tree) bound() float64 {
 	return bound
 }
 
-// round lifts a bound to the next cost that is possible.
+// round raises a bound to the next possible cost.
 func (t *tree) round(bound float64) float64 {
 	if t.p.whole {
 		return math.Ceil(bound - 1e-6)
@@ -86,7 +85,7 @@ func (t *tree) round(bound float64) float64 {
 	return bound
 }
 
-// cutoff is the bound from which on a part of the tree is of no interest.
+// cutoff returns the bound at which a part of the tree is closed.
 func (t *tree) cutoff() float64 {
 	if t.p.whole {
 		return t.cost - max(t.gap, 1-1e-6)
@@ -117,8 +116,8 @@ func (t *tree) run() {
 	}
 }
 
-// trivial solves all groups at no price: if that fits, it is the optimum, and
-// otherwise a first bound, left in closed.
+// trivial solves all groups at prices of 0. A result that fits is the optimum; otherwise it gives a
+// first bound, in closed.
 func (t *tree) trivial() bool {
 	t.p.effort.iterations++
 	t.closed = 0
@@ -140,7 +139,7 @@ func (t *tree) trivial() bool {
 	return t.closed >= t.cutoff()
 }
 
-// keep makes the packing the best solution if it is.
+// keep makes the packing the best solution if it costs less, and reports whether it does.
 func (t *tree) keep() bool {
 	cost := t.pack.cost()
 	if cost >= t.cost {
@@ -185,8 +184,8 @@ func (t *tree) expand(n *node) {
 	}
 }
 
-// leaf tries the one column that is left of each group. If they do not fit,
-// nothing is lost.
+// leaf tries the one remaining column of each group. If they do not fit, the node holds no
+// solution.
 func (t *tree) leaf() {
 	t.pack.empty()
 	for i, columns := range t.dual.active {
