@@ -102,8 +102,8 @@ const (
 	// in size, or the roles of the model's variants do not serve a request together.
 	ReasonHeld ConditionReason = "Held"
 	// ReasonOptimizationFailed (False): no variant of the model can meet its
-	// objectives. The message holds the latencies that are possible; what is decided
-	// is decided by saturation.
+	// objectives. The message holds the latencies that are possible, to which the
+	// replicas are sized.
 	ReasonOptimizationFailed ConditionReason = "OptimizationFailed"
 	// ReasonMetricsUnavailable (False): there is no analysis, no previous
 	// decision, and the target cannot be read; nothing is published.

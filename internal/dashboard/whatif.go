@@ -369,7 +369,7 @@ func says(of scaling.ModelKey, last record.Cycle, from Cycles, change Settings, 
 	if from.Sparse {
 		out = append(out, "Between two of these cycles the decision is taken to stand; what other settings would have changed in the cycles between them is not known")
 	} else {
-		out = append(out, fmt.Sprintf("Costs count each decision until the next cycle, %d intervals at most", gapIntervals))
+		out = append(out, fmt.Sprintf("Costs count each decision until the next cycle, %d intervals at most", gapIntervals*max(1, step)))
 	}
 	if step > 1 {
 		out = append(out, fmt.Sprintf("Of every %d cycles one is decided", step))

@@ -26,12 +26,15 @@ func stripMarks(annotations map[string]string) map[string]string {
 	return out
 }
 
-// gracePeriod returns how long a pod may take to terminate, 0 where that is unknown. The API server
-// stores a default in the templates of its own kinds, so a template without a value is of another
-// kind.
+// gracePeriod returns how long a pod may take to terminate, 0 where its spec is unknown. In the
+// templates of other kinds than its own, such as LeaderWorkerSet, the API server stores no default,
+// but the pods made of them get it.
 func gracePeriod(pod *corev1.PodSpec) time.Duration {
-	if pod == nil || pod.TerminationGracePeriodSeconds == nil {
+	if pod == nil {
 		return 0
+	}
+	if pod.TerminationGracePeriodSeconds == nil {
+		return corev1.DefaultTerminationGracePeriodSeconds * time.Second
 	}
 	return time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second
 }

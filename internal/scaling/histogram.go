@@ -97,13 +97,19 @@ func (h Histogram) Above(ms float64) (float64, bool) {
 	return above, true
 }
 
-// AboveWithin is Above for observations with a known mean m and least value l [ms]. If nearly all
-// observations are in one bucket, its bounds say little about their distribution within it. With m
-// and l, the part above falls as e^-((ms - l) / (m - l)); AboveWithin returns the geometric mean of
-// both.
+// AboveWithin is Above for observations with a known mean m and least value l [ms], which counts as
+// at most nearMean m. If nearly all observations are in one bucket, its bounds say little about
+// their distribution within it. By m and l, the part above falls as that of an Erlang distribution
+// of two stages,
+//
+//	(1 + t) e^-t,  t = 2 (ms - l) / (m - l)
+//
+// AboveWithin returns that in the first bucket, which has no lower bound, and elsewhere the
+// geometric mean of that and of Above.
 func (h Histogram) AboveWithin(ms float64, mean Reading, least float64) (float64, bool) {
 	part, known := h.Above(ms)
-	if !known || ms <= 0 || mean.State != Fresh || mean.Value <= least || ms <= least {
+	least = min(least, nearMean*mean.Value)
+	if !known || mean.State != Fresh || !(mean.Value > 0) || ms <= max(0, least) {
 		return part, known
 	}
 	start, above := 0.0, 1.0
@@ -111,7 +117,11 @@ func (h Histogram) AboveWithin(ms float64, mean Reading, least float64) (float64
 		end, _ := h.Above(b.Bound)
 		if ms < b.Bound {
 			if above-end >= nearlyAll && mean.Value > start && mean.Value < b.Bound {
-				tail := math.Exp(-(ms - least) / (mean.Value - least))
+				t := 2 * (ms - least) / (mean.Value - least)
+				tail := (1 + t) * math.Exp(-t)
+				if start == 0 {
+					part = tail
+				}
 				return min(above, math.Sqrt(max(end, fewestAbove, part)*max(end, fewestAbove, tail))), true
 			}
 			break
@@ -120,6 +130,10 @@ func (h Histogram) AboveWithin(ms float64, mean Reading, least float64) (float64
 	}
 	return part, known
 }
+
+// nearMean is the largest ratio of the least value to the mean. A mean below the least value of a
+// profile, or next to it, says that all observations are about alike.
+const nearMean = 0.98
 
 // nearlyAll is the part of the observations from which on a bucket holds nearly all.
 const nearlyAll = 0.9

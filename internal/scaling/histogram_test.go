@@ -155,7 +155,7 @@ func TestWithinABucketTheMeanTells(t *testing.T) {
 		"close below":                  {within(0, 10), 38, 15, 0.02, 0.2},
 		"more than close":              {within(0, 10), 48, 15, 0.045, 0.3},
 		"a mean that is not known":     {within(0, 10), 0, 15, 0.005, 0.006},
-		"a mean below the least":       {within(0, 10), 12, 15, 0.005, 0.006},
+		"a mean below the least":       {within(0, 10), 12, 15, 0.002, 0.003},
 		"the bound is below the least": {within(0, 10), 48, 45, 0.005, 0.006},
 		"a bucket that says much":      {within(5, 4), 38, 15, 0.14, 0.16},
 		"a mean outside of it":         {within(0, 10), 60, 15, 0.005, 0.006},
@@ -163,6 +163,22 @@ func TestWithinABucketTheMeanTells(t *testing.T) {
 		mean := Measured(tt.mean, Fresh)
 		if got, known := tt.h.AboveWithin(40, mean, tt.least); !known || got < tt.from || got > tt.to {
 			t.Errorf("%s: %.4f above 40, %t, want %g to %g", name, got, known, tt.from, tt.to)
+		}
+	}
+	// Replicas of measured profiles, in the simulator: in brackets the part of the requests above.
+	for name, tt := range map[string]struct{ ms, mean, least, from, to float64 }{
+		"requests alone (0)":            {3.9, 2.8, 2.797, 0.001, 0.002},
+		"a mean below the least (0)":    {3.9, 2.79, 2.797, 0.001, 0.002},
+		"a steep profile (0.40)":        {6.5, 5.83, 4.16, 0.2, 0.4},
+		"a flat profile (0.02)":         {7.8, 7.09, 6.27, 0.02, 0.15},
+		"far above the mean (0.02)":     {7.1, 4.41, 2.797, 0.01, 0.04},
+		"two variants, one faster (0)":  {8, 4.5, 2.4, 0.001, 0.04},
+		"an objective below the least":  {2, 2.8, 2.797, 0.25, 0.26},
+		"an objective below the mean":   {5, 5.83, 4.16, 0.6, 0.9},
+		"a mean in the bucket above it": {6.5, 12, 4.16, 0.011, 0.012},
+	} {
+		if got, _ := within(10, 0).AboveWithin(tt.ms, Measured(tt.mean, Fresh), tt.least); got < tt.from || got > tt.to {
+			t.Errorf("%s: %.4f above %g, want %g to %g", name, got, tt.ms, tt.from, tt.to)
 		}
 	}
 	if got, _ := within(0, 10).AboveWithin(0, Measured(20, Fresh), 15); got != 0 {
