@@ -96,8 +96,12 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 			map[string]scaling.Replicas{"a": 2, "b": 0},
 			scaling.ReasonIdle,
 		},
-		{"zero for nothing is not granted before", on, short, []piece{{name: "a", current: 3, ready: 3, stands: 3, decided: true}},
-			map[string]scaling.Replicas{"a": 3}, scaling.ReasonRetained},
+		{
+			"zero for nothing is not granted before", on, short,
+			[]piece{{name: "a", current: 3, ready: 3, stands: 3, decided: true}},
+			map[string]scaling.Replicas{"a": 3},
+			scaling.ReasonRetained,
+		},
 		{"nor while nothing is known", on, unknown, []piece{{name: "a", current: 2, ready: 2}}, map[string]scaling.Replicas{"a": 2}, scaling.ReasonRetained},
 		{
 			"off: the last replica is on the cheapest", off, long,
@@ -123,8 +127,12 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 			map[string]scaling.Replicas{"a": 1, "b": 0},
 			scaling.ReasonIdle,
 		},
-		{"off: one that is asked for is settled all the same", off, long, []piece{{name: "a", current: 3, ready: 3, asked: 1}},
-			map[string]scaling.Replicas{"a": 1}, scaling.ReasonLastReplica},
+		{
+			"off: one that is asked for is settled all the same", off, long,
+			[]piece{{name: "a", current: 3, ready: 3, asked: 1}},
+			map[string]scaling.Replicas{"a": 1},
+			scaling.ReasonLastReplica,
+		},
 		{
 			"off: what serves stays until what is cheaper is Ready", off, long,
 			[]piece{{name: "a", current: 1, asked: 1, cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
@@ -167,8 +175,12 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 			map[string]scaling.Replicas{"a": 0, "b": 1},
 			scaling.ReasonIdle,
 		},
-		{"off: one starts again where none is", off, unknown, []piece{{name: "a", decided: true}, {name: "b", decided: true, cost: 1}},
-			map[string]scaling.Replicas{"a": 1, "b": 0}, scaling.ReasonLastReplica},
+		{
+			"off: one starts again where none is", off, unknown,
+			[]piece{{name: "a", decided: true}, {name: "b", decided: true, cost: 1}},
+			map[string]scaling.Replicas{"a": 1, "b": 0},
+			scaling.ReasonLastReplica,
+		},
 		{
 			"off: one whose target was deleted is not the one that stays", off, unknown,
 			[]piece{{name: "b", decided: true}, {name: "a", missing: true, gone: true, decided: true, stands: 1, asked: 1}},

@@ -197,8 +197,10 @@ func TestAChangeThatMattersWakesOneCycleAndSaysSo(t *testing.T) {
 			{name: "updated", write: []string{systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.6"}, woken: []string{wakes}, trigger: "updated", n: 0.6, other: 0.6},
 			{name: "bad content keeps the last good", write: []string{systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 60"}, n: 0.6, other: 0.6, findings: 1},
 			{name: "mended", write: []string{systemNamespace, thresholdsMap, "default", "kvCacheThreshold: 0.6"}, n: 0.6, other: 0.6},
-			{name: "override of a namespace", write: []string{"n", thresholdsMap, "default", "kvCacheThreshold: 0.5"}, woken: []string{wakes},
-				trigger: "created", n: 0.5, other: 0.6},
+			{
+				name: "override of a namespace", write: []string{"n", thresholdsMap, "default", "kvCacheThreshold: 0.5"}, woken: []string{wakes},
+				trigger: "created", n: 0.5, other: 0.6,
+			},
 			{name: "a namespace without variants", write: []string{"elsewhere", thresholdsMap, "default", "kvCacheThreshold: 50"}, n: 0.5, other: 0.6},
 			{name: "override deleted", write: []string{"n", thresholdsMap}, woken: []string{wakes}, trigger: "deleted", n: 0.6, other: 0.6},
 			{name: "deleted", write: []string{systemNamespace, thresholdsMap}, woken: []string{wakes}, trigger: "deleted", n: 0.8, other: 0.8},

@@ -162,42 +162,62 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"no variant can take more", votes(100, scaling.Grow, fleet{"a", 10, 5, 2, max2, 0}), nil, "a:2", scaling.ReasonNoCandidate},
 		{"what was ordered counts", votes(20, scaling.Steady, fleet{"a", 10, 5, 1, ordered(4, time.Second), 0}), nil, "a:4", scaling.ReasonInTransition},
 		{"more on top of what was ordered", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, ordered(4, time.Second), 0}), nil, "a:6", scaling.ReasonDemand},
-		{"an order that never arrives does not", votes(20, scaling.Steady, fleet{"a", 10, 5, 1, ordered(4, time.Hour), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil,
-			"a:4 b:3", scaling.ReasonDemand},
-		{"a pod that waits for a node makes no variant wait",
-			votes(30, scaling.Grow, fleet{"a", 10, 5, 1, unplaced(1, time.Second), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:6 b:0", scaling.ReasonDemand},
-		{"no node takes more of it", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, unplaced(1, 2*time.Minute), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:2 b:5",
-			scaling.ReasonDemand},
+		{
+			"an order that never arrives does not", votes(20, scaling.Steady, fleet{"a", 10, 5, 1, ordered(4, time.Hour), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil,
+			"a:4 b:3", scaling.ReasonDemand,
+		},
+		{
+			"a pod that waits for a node makes no variant wait",
+			votes(30, scaling.Grow, fleet{"a", 10, 5, 1, unplaced(1, time.Second), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:6 b:0", scaling.ReasonDemand,
+		},
+		{
+			"no node takes more of it", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, unplaced(1, 2*time.Minute), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:2 b:5",
+			scaling.ReasonDemand,
+		},
 		{"a pod that no node takes, and no other variant", votes(90, scaling.Grow, fleet{"a", 10, 5, 10, unplaced(1, time.Hour), 0}), nil, "a:16", scaling.ReasonDemand},
 		{"two of fifty never start", votes(300, scaling.Grow, fleet{"a", 10, 5, 48, failing(2), 0}), nil, "a:62", scaling.ReasonDemand},
-		{"a fifth never starts, and another variant serves", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, failing(10), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil,
-			"a:50 b:20", scaling.ReasonDemand},
+		{
+			"a fifth never starts, and another variant serves", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, failing(10), 0}, fleet{"b", 50, 5, 0, nil, 0}), nil,
+			"a:50 b:20", scaling.ReasonDemand,
+		},
 		{"a fifth never starts, and nothing else can", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, failing(10), 0}), nil, "a:70", scaling.ReasonDemand},
 		{"nothing of the last order starts", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, func(v *scaling.Variant, p *scaling.Past) {
 			failing(10)(v, p)
 			p.Before, p.DecidedAt = 40, coverNow.Add(-5*time.Minute)
 		}, 0}), nil, "a:50", scaling.ReasonPodsNotReady},
-		{"one more is tried after a while", votes(300, scaling.Grow, fleet{"a", 10, 5, 40,
-			func(v *scaling.Variant, p *scaling.Past) { failing(10)(v, p); p.Before = 40 }, 0}), nil, "a:51", scaling.ReasonDemand},
-		{"what an HPA takes for no difference is asked for again by one that it does not",
-			votes(520, scaling.Grow, fleet{"a", 10, 5, 100, ordered(104, 3*time.Minute), 0}), nil, "a:111", scaling.ReasonDemand},
+		{"one more is tried after a while", votes(300, scaling.Grow, fleet{
+			"a", 10, 5, 40,
+			func(v *scaling.Variant, p *scaling.Past) { failing(10)(v, p); p.Before = 40 }, 0,
+		}), nil, "a:51", scaling.ReasonDemand},
+		{
+			"what an HPA takes for no difference is asked for again by one that it does not",
+			votes(520, scaling.Grow, fleet{"a", 10, 5, 100, ordered(104, 3*time.Minute), 0}), nil, "a:111", scaling.ReasonDemand,
+		},
 		{"nor where others of it were lost", votes(520, scaling.Grow, fleet{"a", 10, 5, 100, func(v *scaling.Variant, p *scaling.Past) {
 			ordered(104, 3*time.Minute)(v, p)
 			p.Before, v.Replicas.Ready = 0, 80
 			p.Waits = scaling.Waits{}.Then(100, 100, coverNow.Add(-2*time.Hour), coverNow.Add(-2*time.Hour)).Then(104, 80, coverNow.Add(-time.Hour), coverNow.Add(-time.Hour))
 		}, 0}), nil, "a:124", scaling.ReasonDemand},
 		{"an absent target supplies nothing", votes(20, scaling.Grow, fleet{"a", 10, 5, 4, absent, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:4", scaling.ReasonDemand},
-		{"one that cannot be read for a moment does", votes(20, scaling.Steady, fleet{"a", 10, 5, 4, unread, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:0",
-			scaling.ReasonTargetUnreadable},
-		{"no variant grows of unknown capacity", votes(20, scaling.Grow, fleet{"a", 1, 5, 0, nil, 0}, fleet{"b", 50, 5, 1, nil, 0}),
-			func(v *Votes) { v.Analyses[0].Variants[0].Fixed = true }, "a:0 b:4", scaling.ReasonDemand},
-		{"a failed order is not tried again while another serves", votes(20, scaling.Grow, fleet{"a", 10, 5, 0, failed, 0}, fleet{"b", 50, 5, 1, nil, 0}), nil,
-			"a:0 b:4", scaling.ReasonDemand},
+		{
+			"one that cannot be read for a moment does", votes(20, scaling.Steady, fleet{"a", 10, 5, 4, unread, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:0",
+			scaling.ReasonTargetUnreadable,
+		},
+		{
+			"no variant grows of unknown capacity", votes(20, scaling.Grow, fleet{"a", 1, 5, 0, nil, 0}, fleet{"b", 50, 5, 1, nil, 0}),
+			func(v *Votes) { v.Analyses[0].Variants[0].Fixed = true }, "a:0 b:4", scaling.ReasonDemand,
+		},
+		{
+			"a failed order is not tried again while another serves", votes(20, scaling.Grow, fleet{"a", 10, 5, 0, failed, 0}, fleet{"b", 50, 5, 1, nil, 0}), nil,
+			"a:0 b:4", scaling.ReasonDemand,
+		},
 		{"but where no other does", votes(20, scaling.Grow, fleet{"a", 10, 5, 1, failed, 0}), nil, "a:4", scaling.ReasonDemand},
 		{"nor is it moved to", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, failed, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
-		{"a pod that no node takes keeps no variant from moving",
+		{
+			"a pod that no node takes keeps no variant from moving",
 			votes(10, scaling.Shrink, fleet{"a", 4, 5, 0, unplaced(1, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}, fleet{"c", 10, 5, 0, nil, 0}), nil,
-			"a:1 b:3 c:3", scaling.ReasonCheaperMix},
+			"a:1 b:3 c:3", scaling.ReasonCheaperMix,
+		},
 		{"what more of it waits goes", votes(10, scaling.Shrink, fleet{"a", 4, 5, 0, unplaced(3, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0},
 			fleet{"c", 10, 5, 0, nil, 0}), nil, "a:1 b:3 c:0", scaling.ReasonOrderCancelled},
 		{"what growth undid at the same load waits", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, undone(time.Minute), 0}), nil, "a:9", scaling.ReasonSteady},
@@ -206,24 +226,36 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 			gaveUp(time.Hour)(v, p)
 			p.Desired = 20
 		}, 0}, fleet{"b", 10, 5, 0, nil, 0}), nil, "a:20 b:24", scaling.ReasonCheaperMix},
-		{"and is done with more to spare", votes(12.5, scaling.Shrink, fleet{"a", 10, 5, 9, undone(2 * time.Hour), 0}), nil, "a:4",
-			scaling.ReasonSpareCapacity}, // 12.5 is more than 0.8 x 15
-		{"after growth with more to spare, too", votes(7.5, scaling.Shrink,
-			fleet{"a", 10, 5, 3, func(v *scaling.Variant, p *scaling.Past) { ordered(3, 2*time.Hour)(v, p); undone(2*time.Hour)(v, p) }, 0}), nil, "a:3",
-			scaling.ReasonSteady}, // 7.5 is more than 0.7 x 10
-		{"much more after the second time", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9,
-			func(v *scaling.Variant, p *scaling.Past) { undone(12*time.Hour)(v, p); p.Turns.Undone = 2 }, 0}), nil, "a:4", scaling.ReasonSpareCapacity},
+		{
+			"and is done with more to spare", votes(12.5, scaling.Shrink, fleet{"a", 10, 5, 9, undone(2 * time.Hour), 0}), nil, "a:4",
+			scaling.ReasonSpareCapacity,
+		}, // 12.5 is more than 0.8 x 15
+		{
+			"after growth with more to spare, too", votes(7.5, scaling.Shrink,
+				fleet{"a", 10, 5, 3, func(v *scaling.Variant, p *scaling.Past) { ordered(3, 2*time.Hour)(v, p); undone(2*time.Hour)(v, p) }, 0}), nil, "a:3",
+			scaling.ReasonSteady,
+		}, // 7.5 is more than 0.7 x 10
+		{"much more after the second time", votes(10, scaling.Shrink, fleet{
+			"a", 10, 5, 9,
+			func(v *scaling.Variant, p *scaling.Past) { undone(12*time.Hour)(v, p); p.Turns.Undone = 2 }, 0,
+		}), nil, "a:4", scaling.ReasonSpareCapacity},
 		{"by what is attained, the replicas that stay are filled to 0.95", votes(9.4, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), attained, "a:2", scaling.ReasonSpareCapacity},
 		{"and not to 0.9", votes(9.4, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), nil, "a:3", scaling.ReasonSteady},
 		{"nor to more than 0.95", votes(9.6, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), attained, "a:3", scaling.ReasonSteady},
-		{"by what is attained, they are filled to 0.9 after growth", votes(8.9, scaling.Shrink, fleet{"a", 10, 5, 3, ordered(3, 2*time.Minute), 0}), attained,
-			"a:2", scaling.ReasonSpareCapacity},
+		{
+			"by what is attained, they are filled to 0.9 after growth", votes(8.9, scaling.Shrink, fleet{"a", 10, 5, 3, ordered(3, 2*time.Minute), 0}), attained,
+			"a:2", scaling.ReasonSpareCapacity,
+		},
 		{"and to 0.8 otherwise", votes(8.9, scaling.Shrink, fleet{"a", 10, 5, 3, ordered(3, 2*time.Minute), 0}), nil, "a:3", scaling.ReasonSteady},
 		{"nor to more than 0.9 after growth", votes(9.1, scaling.Shrink, fleet{"a", 10, 5, 3, ordered(3, 2*time.Minute), 0}), attained, "a:3", scaling.ReasonSteady},
-		{"by what is attained, a turn holds nothing and asks for a margin", votes(8.4, scaling.Shrink, fleet{"a", 10, 5, 3, undone(time.Minute), 0}), attained,
-			"a:2", scaling.ReasonSpareCapacity},
-		{"a fleet that was too small is not gone back to, one replica more is", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 1000), 0}),
-			attained, "a:4", scaling.ReasonSpareCapacity},
+		{
+			"by what is attained, a turn holds nothing and asks for a margin", votes(8.4, scaling.Shrink, fleet{"a", 10, 5, 3, undone(time.Minute), 0}), attained,
+			"a:2", scaling.ReasonSpareCapacity,
+		},
+		{
+			"a fleet that was too small is not gone back to, one replica more is", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 1000), 0}),
+			attained, "a:4", scaling.ReasonSpareCapacity,
+		},
 		{"and stays", votes(10, scaling.Shrink, fleet{"a", 10, 5, 4, tooSmall(30, 1000), 0}), attained, "a:4", scaling.ReasonSteady},
 		{
 			"nor does it move while it rests",
@@ -235,29 +267,43 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 			votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, tooSmall(30, 1150), 0}, fleet{"b", 50, 5, 3, tooSmall(30, 1150), 0}), attained,
 			"a:4 b:3", scaling.ReasonCheaperMix,
 		},
-		{"a fleet of two variants rests after a turn", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 1000), 0}, fleet{"b", 4, 2, 1, nil, 0}),
-			attained, "a:9 b:1", scaling.ReasonSteady},
-		{"unless the load is less", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 850), 0}, fleet{"b", 4, 2, 1, nil, 0}), attained, "a:2 b:1",
-			scaling.ReasonSpareCapacity},
+		{
+			"a fleet of two variants rests after a turn", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 1000), 0}, fleet{"b", 4, 2, 1, nil, 0}),
+			attained, "a:9 b:1", scaling.ReasonSteady,
+		},
+		{
+			"unless the load is less", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 850), 0}, fleet{"b", 4, 2, 1, nil, 0}), attained, "a:2 b:1",
+			scaling.ReasonSpareCapacity,
+		},
 		{"replicas do not move to a variant whose last order failed", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, func(v *scaling.Variant, p *scaling.Past) {
 			failed(v, p)
 			p.Failures.At = coverNow.Add(-5 * time.Hour)
 		}, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
-		{"nor to one to which a move was cancelled, but to another",
+		{
+			"nor to one to which a move was cancelled, but to another",
 			votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, cancelledMove(5 * time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}, fleet{"c", 20, 5, 0, nil, 0}), nil,
-			"a:0 b:3 c:3", scaling.ReasonCheaperMix},
-		{"until some hours later", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, cancelledMove(7 * time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil,
-			"a:3 b:3", scaling.ReasonCheaperMix},
+			"a:0 b:3 c:3", scaling.ReasonCheaperMix,
+		},
+		{
+			"until some hours later", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, cancelledMove(7 * time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil,
+			"a:3 b:3", scaling.ReasonCheaperMix,
+		},
 		{"nothing is barred while the load is less", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 850), 0}), attained, "a:3", scaling.ReasonSpareCapacity},
-		{"nor by a fleet that is smaller than the load needs", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(10, 1000), 0}), attained, "a:3",
-			scaling.ReasonSpareCapacity},
-		{"a removal is taken back first", votes(20, scaling.Steady, fleet{"a", 10, 5, 4,
-			func(_ *scaling.Variant, p *scaling.Past) { p.Desired, p.Change = 2, -2 }, 0}), nil, "a:4", scaling.ReasonRemovalCancelled},
+		{
+			"nor by a fleet that is smaller than the load needs", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(10, 1000), 0}), attained, "a:3",
+			scaling.ReasonSpareCapacity,
+		},
+		{"a removal is taken back first", votes(20, scaling.Steady, fleet{
+			"a", 10, 5, 4,
+			func(_ *scaling.Variant, p *scaling.Past) { p.Desired, p.Change = 2, -2 }, 0,
+		}), nil, "a:4", scaling.ReasonRemovalCancelled},
 		{"much too many", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 0}), nil, "a:3", scaling.ReasonSpareCapacity},
 		{"just too many", votes(10, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), nil, "a:3", scaling.ReasonSteady}, // 10 is more than 0.9 x 10
 		{"the dear go", votes(8, scaling.Shrink, fleet{"a", 10, 5, 2, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:2 b:0", scaling.ReasonSpareCapacity},
-		{"down to the least", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Min = 2 }, 0}), nil, "a:2",
-			scaling.ReasonSpareCapacity},
+		{
+			"down to the least", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Min = 2 }, 0}), nil, "a:2",
+			scaling.ReasonSpareCapacity,
+		},
 		{"one replica stays", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, nil, 0}, fleet{"b", 5, 5, 1, nil, 0}), nil, "a:0 b:1", scaling.ReasonSpareCapacity},
 		{"a silent replica is full", votes(10+5, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 1}), nil, "a:4", scaling.ReasonSpareCapacity},
 		{"most are silent", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 5}), nil, "a:9", scaling.ReasonPodsNotReady},
@@ -268,52 +314,88 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 			fleet{"b", 50, 5, 0, nil, 0}), nil, "a:2 b:18", scaling.ReasonDemand},
 		{"a move pays", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3", scaling.ReasonCheaperMix},
 		{"a move does not pay", votes(10, scaling.Shrink, fleet{"a", 45, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
-		{"a move right after a change", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, ordered(3, 9*time.Minute), 0}), nil,
-			"a:0 b:3", scaling.ReasonSteady},
-		{"right after it was first seen", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, begun(time.Minute), 0}), nil, "a:3 b:3",
-			scaling.ReasonCheaperMix},
-		{"a move that did not pay is not made again", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}),
-			nil, "a:3 b:3", scaling.ReasonSteady},
+		{
+			"a move right after a change", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, ordered(3, 9*time.Minute), 0}), nil,
+			"a:0 b:3", scaling.ReasonSteady,
+		},
+		{
+			"right after it was first seen", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, begun(time.Minute), 0}), nil, "a:3 b:3",
+			scaling.ReasonCheaperMix,
+		},
+		{
+			"a move that did not pay is not made again", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}),
+			nil, "a:3 b:3", scaling.ReasonSteady,
+		},
 		{"for some hours", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, 7*time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:8 b:3", scaling.ReasonCheaperMix},
-		{"nor where one of the dear has gone, and not enough",
+		{
+			"nor where one of the dear has gone, and not enough",
 			votes(42, scaling.Shrink, fleet{"a", 10, 5, 8, movedTo(8, time.Hour), 0}, fleet{"b", 50, 4, 2, gaveUp(30 * time.Minute), 0}), nil, "a:8 b:2",
-			scaling.ReasonSteady},
+			scaling.ReasonSteady,
+		},
 		{"until the model is cheaper", votes(19, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, time.Hour), 0},
 			fleet{"b", 50, 5, 2, gaveUp(30 * time.Minute), 0}), nil, "a:5 b:2", scaling.ReasonCheaperMix},
-		{"or another has grown", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, time.Hour), 0}, fleet{"b", 50, 5, 3, ordered(3, 30*time.Minute), 0}),
-			nil, "a:8 b:3", scaling.ReasonCheaperMix},
-		{"nor after what it brought went", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3,
-			func(v *scaling.Variant, p *scaling.Past) { movedTo(5, time.Hour)(v, p); p.Change = -2 }, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3",
-			scaling.ReasonSteady},
-		{"a move in steps goes on", votes(12, scaling.Shrink, fleet{"a", 10, 5, 1, movedTo(3, 2*time.Minute), 0}, fleet{"b", 50, 5, 2, nil, 0}), nil, "a:3 b:2",
-			scaling.ReasonCheaperMix},
-		{"and takes nothing back meanwhile", votes(14, scaling.Shrink, fleet{"a", 1, 5, 2, movedTo(5, 2*time.Minute), 0}, fleet{"b", 50, 13, 1, nil, 0}), nil,
-			"a:4 b:1", scaling.ReasonCheaperMix},
+		{
+			"or another has grown", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, time.Hour), 0}, fleet{"b", 50, 5, 3, ordered(3, 30*time.Minute), 0}),
+			nil, "a:8 b:3", scaling.ReasonCheaperMix,
+		},
+		{
+			"nor after what it brought went", votes(29, scaling.Shrink, fleet{
+				"a", 10, 5, 3,
+				func(v *scaling.Variant, p *scaling.Past) { movedTo(5, time.Hour)(v, p); p.Change = -2 }, 0,
+			}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3",
+			scaling.ReasonSteady,
+		},
+		{
+			"a move in steps goes on", votes(12, scaling.Shrink, fleet{"a", 10, 5, 1, movedTo(3, 2*time.Minute), 0}, fleet{"b", 50, 5, 2, nil, 0}), nil, "a:3 b:2",
+			scaling.ReasonCheaperMix,
+		},
+		{
+			"and takes nothing back meanwhile", votes(14, scaling.Shrink, fleet{"a", 1, 5, 2, movedTo(5, 2*time.Minute), 0}, fleet{"b", 50, 13, 1, nil, 0}), nil,
+			"a:4 b:1", scaling.ReasonCheaperMix,
+		},
 		{"where it goes on", votes(0.1, scaling.Shrink, fleet{"a", 1, 5, 4, movedTo(5, 2*time.Minute), 0},
 			fleet{"b", 50, 5, 1, func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Min = 1 }, 0}), nil, "a:0 b:1", scaling.ReasonSpareCapacity},
-		{"and no further than it was to", votes(22, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(5, 2*time.Minute), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil,
-			"a:5 b:3", scaling.ReasonCheaperMix},
-		{"a move where no replica can go", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), fromReplicas, "a:1 b:2",
-			scaling.ReasonCheaperMix},
+		{
+			"and no further than it was to", votes(22, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(5, 2*time.Minute), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil,
+			"a:5 b:3", scaling.ReasonCheaperMix,
+		},
+		{
+			"a move where no replica can go", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), fromReplicas, "a:1 b:2",
+			scaling.ReasonCheaperMix,
+		},
 		{"and where they are full", votes(14, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), fromReplicas, "a:2 b:2", scaling.ReasonCheaperMix},
 		{"but not where one is silent", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 1}), fromReplicas, "a:0 b:2", scaling.ReasonSteady},
-		{"nor while a queue drains", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}),
-			func(v *Votes) { fromReplicas(v); v.Draining = true }, "a:0 b:2", scaling.ReasonSteady},
-		{"nor where objectives stand against a reduction", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), nil,
-			"a:0 b:2", scaling.ReasonSteady},
-		{"costs that say nothing", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0,
-			func(v *scaling.Variant, _ *scaling.Past) { v.CostSource = scaling.CostDefault }, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3",
-			scaling.ReasonSteady},
+		{
+			"nor while a queue drains", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}),
+			func(v *Votes) { fromReplicas(v); v.Draining = true }, "a:0 b:2", scaling.ReasonSteady,
+		},
+		{
+			"nor where objectives stand against a reduction", votes(10, scaling.Steady, fleet{"a", 1, 16, 0, nil, 0}, fleet{"b", 10, 8, 2, nil, 0}), nil,
+			"a:0 b:2", scaling.ReasonSteady,
+		},
+		{
+			"costs that say nothing", votes(10, scaling.Shrink, fleet{
+				"a", 10, 5, 0,
+				func(v *scaling.Variant, _ *scaling.Past) { v.CostSource = scaling.CostDefault }, 0,
+			}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3",
+			scaling.ReasonSteady,
+		},
 		{"a ceiling binds", votes(10, scaling.Grow, fleet{"a", 10, 5, 2, nil, 0}), func(v *Votes) {
 			v.Analyses[0].Ceilings = []scaling.Ceiling{{Name: "batch", Demand: 100, Variants: []scaling.Limit{{Variant: v.Snapshot.Variants[0].Key, PerReplica: 20}}}}
 		}, "a:5", scaling.ReasonDemand},
-		{"a demand read off replicas waits for what was ordered", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, ordered(4, time.Second), 0}), fromReplicas,
-			"a:4", scaling.ReasonInTransition},
-		{"a demand read off replicas waits for a window after what was ordered arrived",
-			votes(30, scaling.Grow, fleet{"a", 10, 5, 4, ordered(4, time.Second), 0}), fromReplicas, "a:4", scaling.ReasonInTransition},
+		{
+			"a demand read off replicas waits for what was ordered", votes(30, scaling.Grow, fleet{"a", 10, 5, 1, ordered(4, time.Second), 0}), fromReplicas,
+			"a:4", scaling.ReasonInTransition,
+		},
+		{
+			"a demand read off replicas waits for a window after what was ordered arrived",
+			votes(30, scaling.Grow, fleet{"a", 10, 5, 4, ordered(4, time.Second), 0}), fromReplicas, "a:4", scaling.ReasonInTransition,
+		},
 		{"and does not wait where nothing was ordered", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, begun(time.Second), 0}), fromReplicas, "a:6", scaling.ReasonDemand},
-		{"a demand read off replicas waits while a queue drains", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, nil, 0}),
-			func(v *Votes) { v.Analyses[0].FromReplicas, v.Draining = true, true }, "a:4", scaling.ReasonSteady},
+		{
+			"a demand read off replicas waits while a queue drains", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, nil, 0}),
+			func(v *Votes) { v.Analyses[0].FromReplicas, v.Draining = true, true }, "a:4", scaling.ReasonSteady,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.change != nil {

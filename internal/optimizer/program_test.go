@@ -138,8 +138,10 @@ func TestProgramWithoutDemandKeepsTheCheapest(t *testing.T) {
 	}{
 		{"one replica in all", program{cost: []float64{1, 2}, least: []scaling.Replicas{0, 0}, most: []scaling.Replicas{5, 5}, total: 1}, []scaling.Replicas{1, 0}},
 		{"costs are equal: the first", program{cost: []float64{2, 2}, least: []scaling.Replicas{0, 0}, most: []scaling.Replicas{5, 5}, total: 1}, []scaling.Replicas{1, 0}},
-		{"costs are nothing: the fewest", program{cost: []float64{0, 0}, least: []scaling.Replicas{0, 0}, most: []scaling.Replicas{5, 5}, total: 1,
-			carries: [][]float64{{1, 0.1}}, needs: []float64{2}}, []scaling.Replicas{2, 0}},
+		{"costs are nothing: the fewest", program{
+			cost: []float64{0, 0}, least: []scaling.Replicas{0, 0}, most: []scaling.Replicas{5, 5}, total: 1,
+			carries: [][]float64{{1, 0.1}}, needs: []float64{2},
+		}, []scaling.Replicas{2, 0}},
 		{"none is asked for", program{cost: []float64{1}, least: []scaling.Replicas{0}, most: []scaling.Replicas{5}}, []scaling.Replicas{0}},
 	} {
 		if got, ok := tc.p.solve(); !ok || !slices.Equal(got, tc.want) {

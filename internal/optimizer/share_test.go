@@ -47,12 +47,24 @@ func TestShareUsesOtherVariantsWhereTheCheapestAreShort(t *testing.T) {
 		{"another variant takes the rest", map[string]scaling.Accelerators{"L40S": 4, "H100": 8}, []Contender{contender("a", 1, 40, l40s(1), h100(0))}, []string{"l40s:4 h100:2"}},
 		// Each needs 8. The model without another variant gets the cheap ones, although its rank is
 		// not the first.
-		{"who has no other variant comes first", map[string]scaling.Accelerators{"L40S": 9, "H100": 8},
-			[]Contender{contender("a", 1, 40, l40s(1), h100(0)), contender("b", 1, 40, l40s(1))}, []string{"l40s:1 h100:3", "l40s:8"}},
-		{"the rank decides", map[string]scaling.Accelerators{"L40S": 9, "H100": 0}, []Contender{contender("a", 9, 40, l40s(1)), contender("b", 1, 40, l40s(1))},
-			[]string{"l40s:1", "l40s:8"}},
-		{"no model gives up what it has", map[string]scaling.Accelerators{"L40S": 9, "H100": 0},
-			[]Contender{contender("a", 9, 40, l40s(6)), contender("b", 1, 40, l40s(1))}, []string{"l40s:6", "l40s:8"}},
+		{
+			"who has no other variant comes first",
+			map[string]scaling.Accelerators{"L40S": 9, "H100": 8},
+			[]Contender{contender("a", 1, 40, l40s(1), h100(0)), contender("b", 1, 40, l40s(1))},
+			[]string{"l40s:1 h100:3", "l40s:8"},
+		},
+		{
+			"the rank decides",
+			map[string]scaling.Accelerators{"L40S": 9, "H100": 0},
+			[]Contender{contender("a", 9, 40, l40s(1)), contender("b", 1, 40, l40s(1))},
+			[]string{"l40s:1", "l40s:8"},
+		},
+		{
+			"no model gives up what it has",
+			map[string]scaling.Accelerators{"L40S": 9, "H100": 0},
+			[]Contender{contender("a", 9, 40, l40s(6)), contender("b", 1, 40, l40s(1))},
+			[]string{"l40s:6", "l40s:8"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			given, _ := Share(tc.contenders, tc.stock)

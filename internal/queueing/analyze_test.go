@@ -134,37 +134,59 @@ func TestSignals(t *testing.T) {
 		{"no requests", snapshot(0, variant("v", a100, 2)), func(s *scaling.Snapshot) {
 			s.Load.InputTokens, s.Load.OutputTokens = scaling.Reading{}, scaling.Reading{}
 		}, scaling.Shrink, scaling.ReasonSpareCapacity, ""},
-		{"the rate ages", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.ArrivalRate.State = scaling.Aging }, scaling.Steady,
-			scaling.ReasonSteady, "the arrival rate is aging"},
-		{"the rate ages and is too much", snapshot(30, variant("v", a100, 1)), func(s *scaling.Snapshot) { s.Load.ArrivalRate.State = scaling.Aging },
-			scaling.Grow, scaling.ReasonDemand, ""},
-		{"a silent replica is full, and the other serves the rest", snapshot(3, variant("v", a100, 2)), silent(1), scaling.Shrink, scaling.ReasonSpareCapacity,
-			"v1, without a fresh queue length, count as full"},
-		{"a silent replica is full, and the other cannot serve the rest", snapshot(9, variant("v", a100, 2)), silent(1), scaling.Steady, scaling.ReasonSteady,
-			"not reduced: v1, without a fresh queue length, count as full"},
+		{
+			"the rate ages", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.ArrivalRate.State = scaling.Aging }, scaling.Steady,
+			scaling.ReasonSteady, "the arrival rate is aging",
+		},
+		{
+			"the rate ages and is too much", snapshot(30, variant("v", a100, 1)), func(s *scaling.Snapshot) { s.Load.ArrivalRate.State = scaling.Aging },
+			scaling.Grow, scaling.ReasonDemand, "",
+		},
+		{
+			"a silent replica is full, and the other serves the rest", snapshot(3, variant("v", a100, 2)), silent(1), scaling.Shrink, scaling.ReasonSpareCapacity,
+			"v1, without a fresh queue length, count as full",
+		},
+		{
+			"a silent replica is full, and the other cannot serve the rest", snapshot(9, variant("v", a100, 2)), silent(1), scaling.Steady, scaling.ReasonSteady,
+			"not reduced: v1, without a fresh queue length, count as full",
+		},
 		{"no requests, and all are silent", snapshot(0, variant("v", a100, 2)), silent(2), scaling.Steady, scaling.ReasonSteady, "0 requests are being computed"},
-		{"requests are computed and none arrives", snapshot(0, variant("v", a100, 3)), computing(50), scaling.Steady, scaling.ReasonSteady,
-			"150 requests are being computed and none arrives"},
-		{"few requests are computed and none arrives", snapshot(0, variant("v", a100, 3)), computing(12), scaling.Shrink, scaling.ReasonSpareCapacity,
-			"36 requests are being computed"},
+		{
+			"requests are computed and none arrives", snapshot(0, variant("v", a100, 3)), computing(50), scaling.Steady, scaling.ReasonSteady,
+			"150 requests are being computed and none arrives",
+		},
+		{
+			"few requests are computed and none arrives", snapshot(0, variant("v", a100, 3)), computing(12), scaling.Shrink, scaling.ReasonSpareCapacity,
+			"36 requests are being computed",
+		},
 		{"full batches, although little arrives", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) {
 			for i := range s.Replicas {
 				s.Replicas[i].Running = fresh(60)
 			}
 		}, scaling.Steady, scaling.ReasonSteady, "not reduced: 120 requests are being computed"},
-		{"no rate", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.ArrivalRate = scaling.Reading{} }, scaling.Unknown,
-			scaling.ReasonNoData, "arrival rate is absent"},
-		{"no source", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.ArrivalRate, s.Fault = scaling.Reading{}, "connection refused" },
-			scaling.Unknown, scaling.ReasonNoData, "connection refused"},
-		{"no lengths", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.OutputTokens.State = scaling.Stale }, scaling.Unknown,
-			scaling.ReasonNoData, "output tokens stale"},
+		{
+			"no rate", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.ArrivalRate = scaling.Reading{} }, scaling.Unknown,
+			scaling.ReasonNoData, "arrival rate is absent",
+		},
+		{
+			"no source", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.ArrivalRate, s.Fault = scaling.Reading{}, "connection refused" },
+			scaling.Unknown, scaling.ReasonNoData, "connection refused",
+		},
+		{
+			"no lengths", snapshot(3, variant("v", a100, 2)), func(s *scaling.Snapshot) { s.Load.OutputTokens.State = scaling.Stale }, scaling.Unknown,
+			scaling.ReasonNoData, "output tokens stale",
+		},
 		{"no profile of some that run", snapshot(30, variant("v", a100, 2), variant("w", scaling.Profile{}, 1)), nil, scaling.Grow, scaling.ReasonDemand, ""},
 		{"no profile of any that runs", snapshot(3, variant("v", a100, 0), variant("w", scaling.Profile{}, 1)), nil, scaling.Unknown, scaling.ReasonProfileMissing, "w has none"},
 		{"no profile of what does not run", snapshot(30, variant("v", a100, 2), variant("w", scaling.Profile{}, 0)), nil, scaling.Grow, scaling.ReasonDemand, ""},
-		{"a profile that cannot be read", snapshot(3, variant("v", scaling.Profile{Source: "x", Problem: "alpha is \"a\""}, 2)), nil, scaling.Unknown,
-			scaling.ReasonProfileMissing, "alpha is"},
-		{"no variant meets the objectives", snapshot(3, variant("v", slow, 1)), nil, scaling.Grow, scaling.ReasonObjectiveInfeasible,
-			"v has ITL of 50 ms at best, 40 ms is wanted"},
+		{
+			"a profile that cannot be read", snapshot(3, variant("v", scaling.Profile{Source: "x", Problem: "alpha is \"a\""}, 2)), nil, scaling.Unknown,
+			scaling.ReasonProfileMissing, "alpha is",
+		},
+		{
+			"no variant meets the objectives", snapshot(3, variant("v", slow, 1)), nil, scaling.Grow, scaling.ReasonObjectiveInfeasible,
+			"v has ITL of 50 ms at best, 40 ms is wanted",
+		},
 		{"one variant meets the objectives", snapshot(3, variant("v", slow, 1), variant("w", a100, 0)), nil, scaling.Grow, scaling.ReasonDemand, ""},
 	} {
 		if tc.change != nil {

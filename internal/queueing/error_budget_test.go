@@ -26,8 +26,10 @@ func TestTheAllowanceFollowsTheErrorBudget(t *testing.T) {
 	}{
 		{"nothing is known", scaling.Budget{}, objective, 1, ""},
 		{"no request ended", scaling.Budget{At: at, Hours: 3}, objective, 1, ""},
-		{"as many met the objectives as are to", attained(0.95, 5), objective, 1,
-			"95.0 % of the requests met the objectives lately, 95 % are to, so a replica is given 1.00 times"},
+		{
+			"as many met the objectives as are to", attained(0.95, 5), objective, 1,
+			"95.0 % of the requests met the objectives lately, 95 % are to, so a replica is given 1.00 times",
+		},
 		{"half of the budget of two hours is left", attained(0.975, 2), objective, math.Exp(0.15), "1.16 times"},
 		{"a quarter of an hour is overdrawn", attained(0.9, 0.25), objective, math.Exp(-0.25), "0.78 times"},
 		{"all meet the objectives for a day", attained(1, 24), objective, 1.5, "1.50 times"},

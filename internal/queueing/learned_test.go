@@ -10,8 +10,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// saw returns the evidence of requests at utilization used, of which the part missed missed the
-// objectives.
+// saw returns the evidence of requests at utilization used; missed is the part of them that missed
+// the objectives.
 func saw(requests, used, missed float64) scaling.Evidence {
 	return scaling.Evidence{Requests: requests, Used: requests * used, Missed: requests * missed}
 }

@@ -39,7 +39,7 @@ func capacities(a *scaling.Analysis, variants []scaling.Variant, samples []scali
 }
 
 // utilization returns the load of a replica over the load at which growth begins, of its KV cache
-// and of its queue, in the window. Both are at least least for an unsure replica.
+// and of its queue, in the window. For an unsure replica, neither is below least.
 func (p Thresholds) utilization(s scaling.ReplicaSample, least float64) (kv, queue float64) {
 	kv = ratio(s.KVCacheUsage.Or(0), p.KVCacheThreshold-p.KVSpareTrigger)
 	queue = ratio(s.QueueLength.Or(0), p.QueueLengthThreshold-p.QueueSpareTrigger)

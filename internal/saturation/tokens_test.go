@@ -109,8 +109,10 @@ func TestGoldenTokens(t *testing.T) {
 func tokenSnapshot(usage, queue float64, replicas scaling.Replicas) scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	snap := scaling.Snapshot{Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, At: goldenNow, Window: time.Minute, Variants: []scaling.Variant{
-		{Key: variantKey("v"), Accelerator: "A100", GPUsPerReplica: 1, Bounds: scaling.Unbounded(),
-			Replicas: scaling.ReplicaCounts{Observed: true, Current: replicas, Ready: replicas}},
+		{
+			Key: variantKey("v"), Accelerator: "A100", GPUsPerReplica: 1, Bounds: scaling.Unbounded(),
+			Replicas: scaling.ReplicaCounts{Observed: true, Current: replicas, Ready: replicas},
+		},
 	}}
 	snap.Load.InputTokens, snap.Load.OutputTokens = fresh(1000), fresh(200)
 	for i := range replicas {
@@ -141,24 +143,47 @@ func TestCapacityOfAReplicaIsTheLeastOfItsLimits(t *testing.T) {
 			s.Variants[0].Limits.MaxBatch, s.Replicas[0].Running = 20, scaling.Measured(17, scaling.Fresh)
 		}, scaling.TokenCapacity{}, 8000},
 		{"the mean of what full replicas held", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Seen: []scaling.Held{{At: goldenNow, Tokens: 4000}, {At: goldenNow, Tokens: 5000}}}}}, 4500},
-		{"with answers of another length", tokenSnapshot(0.1, 0, 1), nil,
-			scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "long", Seen: []scaling.Held{{At: goldenNow, Tokens: 4000}}}}}, 8000},
+		{
+			"with answers of another length", tokenSnapshot(0.1, 0, 1), nil,
+			scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "long", Seen: []scaling.Held{{At: goldenNow, Tokens: 4000}}}}},
+			8000,
+		},
 		{"some too long ago", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Seen: []scaling.Held{{At: goldenNow.Add(-5 * time.Hour), Tokens: 2000}, {At: goldenNow, Tokens: 4000}}}}}, 4000},
 		{"all too long ago", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Seen: []scaling.Held{{At: goldenNow.Add(-5 * time.Hour), Tokens: 4000}}}}}, 8000},
 		// n = min(600*200/1200, 64) = 64, and 64 (1000 + 100) is above the memory.
-		{"many requests of a batch", tokenSnapshot(0.1, 0, 1),
-			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 600, MaxBatch: 64} }, scaling.TokenCapacity{}, 8000},
+		{
+			"many requests of a batch", tokenSnapshot(0.1, 0, 1),
+			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 600, MaxBatch: 64} },
+			scaling.TokenCapacity{},
+			8000,
+		},
 		// n = min(30*200/1200, 64) = 5.
-		{"few tokens of a step", tokenSnapshot(0.1, 0, 1),
-			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 30, MaxBatch: 64} }, scaling.TokenCapacity{}, 5500},
-		{"few requests of a batch", tokenSnapshot(0.1, 0, 1),
-			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 4} }, scaling.TokenCapacity{}, 4400},
+		{
+			"few tokens of a step", tokenSnapshot(0.1, 0, 1),
+			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 30, MaxBatch: 64} },
+			scaling.TokenCapacity{},
+			5500,
+		},
+		{
+			"few requests of a batch", tokenSnapshot(0.1, 0, 1),
+			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 4} },
+			scaling.TokenCapacity{},
+			4400,
+		},
 		// One request of 1000 + 100 tokens, in several steps.
-		{"a prompt longer than a step", tokenSnapshot(0.1, 0, 1),
-			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 5, MaxBatch: 64} }, scaling.TokenCapacity{}, 1100},
+		{
+			"a prompt longer than a step", tokenSnapshot(0.1, 0, 1),
+			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 5, MaxBatch: 64} },
+			scaling.TokenCapacity{},
+			1100,
+		},
 		{"prefill of unknown speed", tokenSnapshot(0.1, 0, 1), prefill(scaling.Profile{}), scaling.TokenCapacity{}, 5500},
-		{"prefill with a profile", tokenSnapshot(0.1, 0, 1),
-			prefill(scaling.Profile{Source: "test", Alpha: 20, Beta: 0.4, Gamma: 6, Delta: 0.01, MaxBatchSize: 64}), scaling.TokenCapacity{}, 8000},
+		{
+			"prefill with a profile", tokenSnapshot(0.1, 0, 1),
+			prefill(scaling.Profile{Source: "test", Alpha: 20, Beta: 0.4, Gamma: 6, Delta: 0.01, MaxBatchSize: 64}),
+			scaling.TokenCapacity{},
+			8000,
+		},
 	} {
 		if tc.change != nil {
 			tc.change(&tc.snap)

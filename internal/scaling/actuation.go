@@ -62,7 +62,7 @@ const (
 // the replicas to set, at most the least maximum of the other scalers.
 //
 //	in force   the change             turn
-//	any        none                   none
+//	any        no change              none
 //	metrics    any                    scaler
 //	zero       neither from nor to 0  scaler
 //	           from or to 0           scaler, if it does that by itself; else own

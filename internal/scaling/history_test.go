@@ -23,8 +23,11 @@ func TestProgressIsToComeCloserThanEver(t *testing.T) {
 		{"one comes and goes", []ReplicaCounts{seen(4, 2), seen(4, 3), seen(4, 2), seen(4, 3), seen(4, 2)}, 1},
 		{"all arrive", []ReplicaCounts{seen(4, 3), seen(4, 4), seen(4, 4)}, 1},
 		{"one is lost at once: the wait goes on", []ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3)}, 0},
-		{"one is lost later: the fleet is still the one decided on",
-			[]ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3), seen(4, 4)}, 0},
+		{
+			"one is lost later: the fleet is still the one decided on",
+			[]ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3), seen(4, 4)},
+			0,
+		},
 		{"a user changes the target later: a new wait begins", []ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(5, 5), seen(5, 5)}, 6},
 		{"the target cannot be read", []ReplicaCounts{{}, {}}, -1},
 	}

@@ -38,7 +38,7 @@ type HPAZero struct {
 //	yes          any               yes
 //	not shown    1.37 and later    yes
 //	not shown    before 1.37       no
-//	not shown    unknown           unknown
+//	not shown    not known         unknown
 func HPAZeroOf(release Release, shown bool) HPAZero {
 	out := HPAZero{Known: shown || release != Release{}, Release: release}
 	out.May = out.Known && (shown || !release.before(hpaZeroRelease))

@@ -29,18 +29,30 @@ func TestEachMissingReplicaHasItsOwnWait(t *testing.T) {
 		{"the first has arrived", []counted{{0, 5, 5}, {6, 7, 5}, {7, 8, 7}}, []Missing{{1, since(7), false}}},
 		{"lost", []counted{{0, 5, 5}, {6, 5, 5}, {7, 5, 3}, {9, 5, 3}}, []Missing{{2, since(7), true}}},
 		{"one of the lost is back", []counted{{0, 5, 5}, {6, 5, 5}, {7, 5, 3}, {9, 5, 4}}, []Missing{{1, since(7), true}}},
-		{"one comes and goes: it is waited for since it was lost", []counted{{0, 5, 5}, {6, 5, 5}, {7, 5, 4}, {8, 5, 5}, {9, 5, 4}, {10, 5, 5}, {11, 5, 4}},
-			[]Missing{{1, since(7), true}}},
+		{
+			"one comes and goes: it is waited for since it was lost",
+			[]counted{{0, 5, 5}, {6, 5, 5}, {7, 5, 4}, {8, 5, 5}, {9, 5, 4}, {10, 5, 5}, {11, 5, 4}},
+			[]Missing{{1, since(7), true}},
+		},
 		{"one was back for long", []counted{{0, 5, 5}, {6, 5, 5}, {7, 5, 4}, {8, 5, 5}, {13, 5, 5}, {14, 5, 4}}, []Missing{{1, since(14), true}}},
 		{"lost ones stay so while others are ordered", []counted{{0, 50, 50}, {6, 50, 50}, {7, 50, 48}, {30, 60, 48}}, []Missing{{2, since(7), true}, {10, since(30), false}}},
 		{"and stay so once the ordered ones are Ready", []counted{{0, 50, 50}, {6, 50, 50}, {7, 50, 48}, {30, 60, 48}, {33, 60, 58}}, []Missing{{2, since(30), true}}},
-		{"some of those ordered since a loss arrive", []counted{{0, 9, 9}, {6, 9, 9}, {7, 9, 5}, {8, 13, 5}, {9, 13, 7}},
-			[]Missing{{2, since(7), true}, {2, since(8), true}, {2, since(8), false}}},
+		{
+			"some of those ordered since a loss arrive",
+			[]counted{{0, 9, 9}, {6, 9, 9}, {7, 9, 5}, {8, 13, 5}, {9, 13, 7}},
+			[]Missing{{2, since(7), true}, {2, since(8), true}, {2, since(8), false}},
+		},
 		{"all of those ordered since a loss arrive", []counted{{0, 9, 9}, {6, 9, 9}, {7, 9, 5}, {8, 13, 5}, {9, 13, 9}, {20, 13, 9}}, []Missing{{4, since(8), true}}},
-		{"what was ordered before a loss does not arrive when the lost ones return", []counted{{0, 9, 9}, {6, 9, 9}, {7, 13, 9}, {8, 13, 5}, {9, 13, 9}},
-			[]Missing{{4, since(7), false}}},
-		{"what arrived and is gone was not lost", []counted{{0, 9, 9}, {6, 9, 9}, {7, 9, 5}, {8, 13, 5}, {9, 13, 9}, {10, 13, 5}},
-			[]Missing{{4, since(7), false}, {4, since(8), true}}},
+		{
+			"what was ordered before a loss does not arrive when the lost ones return",
+			[]counted{{0, 9, 9}, {6, 9, 9}, {7, 13, 9}, {8, 13, 5}, {9, 13, 9}},
+			[]Missing{{4, since(7), false}},
+		},
+		{
+			"what arrived and is gone was not lost",
+			[]counted{{0, 9, 9}, {6, 9, 9}, {7, 9, 5}, {8, 13, 5}, {9, 13, 9}, {10, 13, 5}},
+			[]Missing{{4, since(7), false}, {4, since(8), true}},
+		},
 		{"fewer are wanted", []counted{{0, 5, 5}, {6, 9, 5}, {7, 6, 5}}, []Missing{{1, since(6), false}}},
 	}
 	for _, tt := range tests {

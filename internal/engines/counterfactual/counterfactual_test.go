@@ -119,8 +119,12 @@ func TestARuleThatHoldsTheNumberIsNamed(t *testing.T) {
 		without scaling.Replicas
 	}{
 		{"minReplicas", idle.variant("a", func(v *scaling.Variant) { v.Bounds.Min = 3 }), []scaling.Reason{scaling.ReasonBelowMin}, 1},
-		{"scaleDownStabilization", fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.ScaleDownStabilization = time.Hour })},
-			[]scaling.Reason{scaling.ReasonStabilizing}, 1},
+		{
+			"scaleDownStabilization",
+			fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.ScaleDownStabilization = time.Hour })},
+			[]scaling.Reason{scaling.ReasonStabilizing},
+			1,
+		},
 		{"maxScaleDownStep", fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.MaxScaleDownStep = 1 })}, []scaling.Reason{scaling.ReasonStepLimited}, 1},
 		{
 			"minReplicas and scaleDownStabilization",
@@ -129,8 +133,11 @@ func TestARuleThatHoldsTheNumberIsNamed(t *testing.T) {
 			1,
 		},
 		{"approval", idle.variant("a", func(v *scaling.Variant) { v.Approval.Required = true }), []scaling.Reason{scaling.ReasonAwaitingApproval}, 1},
-		{"a freeze window", idle.variant("a", func(v *scaling.Variant) { v.Freeze = scaling.Freeze{Allow: scaling.AllowGrowth, Window: "w"} }),
-			[]scaling.Reason{scaling.ReasonGrowthOnly}, 1},
+		{
+			"a freeze window", idle.variant("a", func(v *scaling.Variant) { v.Freeze = scaling.Freeze{Allow: scaling.AllowGrowth, Window: "w"} }),
+			[]scaling.Reason{scaling.ReasonGrowthOnly},
+			1,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := tc.fleet.ask(t)

@@ -319,7 +319,7 @@ func BenchmarkSetupOfAHundredModels(b *testing.B) {
 	}
 }
 
-// reports reports whether a part has a sample of a replica.
+// reports tells whether a part has a sample of a replica.
 func reports(c Case, part scaling.Part) bool {
 	for _, s := range c.Snapshots {
 		for _, one := range s.Parts() {

@@ -85,8 +85,11 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		{"batch size by the profile", 400, func(in *Input) {
 			in.Snapshot.Variants[0].Limits, in.Snapshot.Variants[0].Profile = scaling.EngineLimits{}, scaling.Profile{MaxBatchSize: 5}
 		}, map[string]scaling.Replicas{"a": 5, "b": 0}, scaling.ReasonRequestsWaiting},
-		{"batch size unknown", 1300, func(in *Input) { in.Snapshot.Variants[0].Limits = scaling.EngineLimits{} }, map[string]scaling.Replicas{"a": 3, "b": 0},
-			scaling.ReasonRequestsWaiting},
+		{
+			"batch size unknown", 1300, func(in *Input) { in.Snapshot.Variants[0].Limits = scaling.EngineLimits{} },
+			map[string]scaling.Replicas{"a": 3, "b": 0},
+			scaling.ReasonRequestsWaiting,
+		},
 		{"a KV cache that holds fewer", 100, func(in *Input) { // 4000 tokens, 1000 a request
 			in.History[key("a")] = scaling.Past{Capacity: scaling.TokenCapacity{PerReplica: 4000}}
 			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Measured(700, scaling.Fresh), scaling.Measured(300, scaling.Fresh)
@@ -100,12 +103,18 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			in.Inventory = free("b", 2)
 			in.Inventory.Groups = append(in.Inventory.Groups, free("a", 1).Groups...)
 		}, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
-		{"nothing fits: a node may be added", 1, func(in *Input) { in.Inventory = scaling.Inventory{Known: true} }, map[string]scaling.Replicas{"a": 1, "b": 0},
-			scaling.ReasonRequestsWaiting},
+		{
+			"nothing fits: a node may be added", 1, func(in *Input) { in.Inventory = scaling.Inventory{Known: true} },
+			map[string]scaling.Replicas{"a": 1, "b": 0},
+			scaling.ReasonRequestsWaiting,
+		},
 		{"the cheapest may have none", 1, func(in *Input) { in.Snapshot.Variants[0].Bounds.Max = 0 }, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"the cheapest is paused", 1, func(in *Input) { in.Snapshot.Variants[0].Paused = true }, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
-		{"the cheapest cannot be read", 1, func(in *Input) { in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{} },
-			map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonRequestsWaiting},
+		{
+			"the cheapest cannot be read", 1, func(in *Input) { in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{} },
+			map[string]scaling.Replicas{"a": 0, "b": 1},
+			scaling.ReasonRequestsWaiting,
+		},
 		{"it may be running, its scale is unreadable", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
 			in.History[key("a")] = scaling.Past{Desired: 2, UnseenSince: noon.Add(-time.Minute)}

@@ -85,7 +85,7 @@ func made(all ...workload.Segment) workload.Profile {
 // rate rounds a rate and keeps it above 0.
 func rate(x float64) float64 { return math.Max(1e-6, dice.Digits(x, 4)) }
 
-// fraction returns the part of of a window in whole seconds.
+// fraction returns a part of a window, in whole seconds.
 func fraction(w time.Duration, of float64) time.Duration {
 	return time.Duration(w.Seconds()*of) * time.Second
 }

@@ -112,7 +112,7 @@ func someLengths(d dice.Dice) Lengths {
 	return chat(dice.Digits(d.Around(80, 3000), 2), dice.Digits(d.Around(40, 1500), 2))
 }
 
-// window returns the window that is nearest to asked, at least least unless a part is shorter.
+// window returns the window that is nearest to asked, no shorter than least unless a part is shorter.
 func (f form) window(asked, least time.Duration) time.Duration {
 	if f.kind == constant {
 		return 12 * time.Hour // six to settle, six to judge

@@ -261,8 +261,8 @@ func (c *coverer) centre(i int, need float64) int {
 	return n
 }
 
-// search tries the counts of level i and all later ones. The levels before it cost cost and leave
-// need uncovered.
+// search tries the counts of level i and all later ones. The levels before it have the given cost
+// and leave need uncovered.
 func (c *coverer) search(i int, need, cost float64) {
 	if i == len(c.levels) {
 		if need <= 0 && cost < c.best {
