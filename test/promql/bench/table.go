@@ -59,7 +59,7 @@ func ms(d time.Duration) string {
 	return fmt.Sprintf("%.0f ms", v)
 }
 
-// measureSize starts a server with models models and measures a row of the table.
+// measureSize starts a server with so many models and measures a row of the table.
 func measureSize(ctx context.Context, models int) (l line, err error) {
 	s, err := startServer(ctx, models)
 	if err != nil {

@@ -59,7 +59,7 @@ type Firing struct {
 	At                   time.Time // when it began to fire
 }
 
-// Evaluate evaluates all rules at each time from from to to, and returns the alerts that fired,
+// Evaluate evaluates all rules at each time between from and to, and returns the alerts that fired,
 // each once, in the order of the times, then of the names. A rule that fails is an error.
 func (r *Rules) Evaluate(ctx context.Context, from, to time.Time, every time.Duration) ([]Firing, error) {
 	seen := map[string]bool{}

@@ -126,7 +126,7 @@ func (c *canvas) text(x, y float64, class, anchor, text string) {
 	fmt.Fprintf(c, `<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`+"\n", x, y, class, anchor, html.EscapeString(text))
 }
 
-// wrap breaks a sentence into lines of at most most characters.
+// wrap breaks a sentence into lines of most characters or fewer.
 func wrap(sentence string, most int) []string {
 	var lines []string
 	line := ""
