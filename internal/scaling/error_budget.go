@@ -62,16 +62,16 @@ func (b Budget) Left(o Objective) float64 {
 // Missed returns the part of the requests that missed an objective, and false while unknown. It
 // assumes that missing the TTFT and missing the ITL are independent.
 func (s Snapshot) Missed(o Objective) (float64, bool) {
-	l, least := s.Load, s.leastITL()
+	l, variants := s.Load, s.itlOfVariants()
 	ttft, known := l.TTFTBuckets.Above(o.TTFT)
 	if !known {
 		return 0, false
 	}
-	itl, known := l.RequestITLBuckets.AboveWithin(o.ITL, l.ITL, least)
+	itl, known := l.RequestITLBuckets.AboveWithin(o.ITL, l.ITL, variants)
 	if !known {
 		// This one counts tokens. It understates slow requests: a token is late for a moment, a
 		// request for its whole length.
-		if itl, known = l.ITLBuckets.AboveWithin(o.ITL, l.ITL, least); !known {
+		if itl, known = l.ITLBuckets.AboveWithin(o.ITL, l.ITL, variants); !known {
 			return 0, false
 		}
 		itl = min(1, tokensToRequests*itl)
@@ -79,23 +79,28 @@ func (s Snapshot) Missed(o Objective) (float64, bool) {
 	return ttft + itl - ttft*itl, true
 }
 
-// leastITL returns the shortest ITL [ms] that the profiles of the serving variants allow; 0 while
-// unknown.
-func (s Snapshot) leastITL() float64 {
-	least := math.Inf(1)
+// itlOfVariants returns the ITL [ms] of the serving variants by their profiles, each with its part
+// of the requests; nil while unknown for one of them.
+func (s Snapshot) itlOfVariants() []Component {
+	running := map[VariantKey]float64{}
+	for _, r := range s.Replicas {
+		running[r.Variant] += r.Running.Or(0)
+	}
+	var out []Component
 	for _, v := range s.Variants {
-		switch {
+		switch p := v.Profile; {
 		case v.Replicas.Ready == 0:
-		case !v.Profile.Usable():
-			return 0
+		case !p.Usable():
+			return nil
 		default:
-			least = min(least, v.Profile.Alpha+v.Profile.Beta)
+			batch := max(1, running[v.Key]/float64(v.Replicas.Ready))
+			itl := p.Alpha + p.Beta*batch
+			// By Little's law a variant gets requests in proportion to those in its batches, over
+			// the time that each takes.
+			out = append(out, Component{Part: batch * float64(v.Replicas.Ready) / itl, Mean: itl, Least: p.Alpha + p.Beta})
 		}
 	}
-	if math.IsInf(least, 1) {
-		return 0
-	}
-	return least
+	return out
 }
 
 // tokensToRequests is the ratio of requests to tokens that miss an ITL: 1.4 to 2.7 on four recorded

@@ -97,19 +97,34 @@ func (h Histogram) Above(ms float64) (float64, bool) {
 	return above, true
 }
 
-// AboveWithin is Above for observations with a known mean m and least value l [ms], which counts as
-// at most nearMean m. If nearly all observations are in one bucket, its bounds say little about
-// their distribution within it. By m and l, the part above falls as that of an Erlang distribution
-// of two stages,
+// Component is a part of the observations, of one kind: those of one variant.
+type Component struct {
+	Part  float64 // of the observations, (0, 1]
+	Mean  float64 // > 0, in the unit of the observations; the ratio to the means of the others counts
+	Least float64 // the least value, in the unit of the observations
+}
+
+// AboveWithin is Above for observations with a known mean [ms] and known components. If nearly all
+// observations are in one bucket, its bounds say little about their distribution within it. The
+// part above falls as that of an Erlang distribution of two stages, for each component with its
+// mean m, so scaled that all have the given mean, and its least value l, at most nearMean m:
 //
 //	(1 + t) e^-t,  t = 2 (ms - l) / (m - l)
 //
-// AboveWithin returns that in the first bucket, which has no lower bound, and elsewhere the
-// geometric mean of that and of Above.
-func (h Histogram) AboveWithin(ms float64, mean Reading, least float64) (float64, bool) {
+// AboveWithin returns the sum of that over the components in the first bucket, which has no lower
+// bound, and elsewhere the geometric mean of that and of Above.
+func (h Histogram) AboveWithin(ms float64, mean Reading, of []Component) (float64, bool) {
 	part, known := h.Above(ms)
-	least = min(least, nearMean*mean.Value)
-	if !known || mean.State != Fresh || !(mean.Value > 0) || ms <= max(0, least) {
+	if !known || mean.State != Fresh || !(mean.Value > 0) {
+		return part, known
+	}
+	of = scaled(of, mean.Value)
+	tail, least := 0.0, of[0].Least
+	for _, c := range of {
+		tail += c.Part * c.above(ms)
+		least = min(least, c.Least)
+	}
+	if ms <= max(0, least) {
 		return part, known
 	}
 	start, above := 0.0, 1.0
@@ -117,8 +132,6 @@ func (h Histogram) AboveWithin(ms float64, mean Reading, least float64) (float64
 		end, _ := h.Above(b.Bound)
 		if ms < b.Bound {
 			if above-end >= nearlyAll && mean.Value > start && mean.Value < b.Bound {
-				t := 2 * (ms - least) / (mean.Value - least)
-				tail := (1 + t) * math.Exp(-t)
 				if start == 0 {
 					part = tail
 				}
@@ -129,6 +142,34 @@ func (h Histogram) AboveWithin(ms float64, mean Reading, least float64) (float64
 		start, above = b.Bound, end
 	}
 	return part, known
+}
+
+// above returns the part of the component above ms, by an Erlang distribution of two stages.
+func (c Component) above(ms float64) float64 {
+	if ms <= c.Least {
+		return 1
+	}
+	t := 2 * (ms - c.Least) / (c.Mean - c.Least)
+	return (1 + t) * math.Exp(-t)
+}
+
+// scaled returns the components with parts that sum up to 1 and with the given mean; one component
+// with least value 0 where there is none.
+func scaled(of []Component, mean float64) []Component {
+	parts, sum := 0.0, 0.0
+	for _, c := range of {
+		parts += c.Part
+		sum += c.Part * c.Mean
+	}
+	if !(parts > 0 && sum > 0) {
+		return []Component{{Part: 1, Mean: mean}}
+	}
+	out := make([]Component, len(of))
+	for i, c := range of {
+		m := c.Mean * mean * parts / sum
+		out[i] = Component{Part: c.Part / parts, Mean: m, Least: min(c.Least, nearMean*m)}
+	}
+	return out
 }
 
 // nearMean is the largest ratio of the least value to the mean. A mean below the least value of a

@@ -161,7 +161,7 @@ func TestWithinABucketTheMeanTells(t *testing.T) {
 		"a mean outside of it":         {within(0, 10), 60, 15, 0.005, 0.006},
 	} {
 		mean := Measured(tt.mean, Fresh)
-		if got, known := tt.h.AboveWithin(40, mean, tt.least); !known || got < tt.from || got > tt.to {
+		if got, known := tt.h.AboveWithin(40, mean, alone(tt.mean, tt.least)); !known || got < tt.from || got > tt.to {
 			t.Errorf("%s: %.4f above 40, %t, want %g to %g", name, got, known, tt.from, tt.to)
 		}
 	}
@@ -177,14 +177,44 @@ func TestWithinABucketTheMeanTells(t *testing.T) {
 		"an objective below the mean":   {5, 5.83, 4.16, 0.6, 0.9},
 		"a mean in the bucket above it": {6.5, 12, 4.16, 0.011, 0.012},
 	} {
-		if got, _ := within(10, 0).AboveWithin(tt.ms, Measured(tt.mean, Fresh), tt.least); got < tt.from || got > tt.to {
+		if got, _ := within(10, 0).AboveWithin(tt.ms, Measured(tt.mean, Fresh), alone(tt.mean, tt.least)); got < tt.from || got > tt.to {
 			t.Errorf("%s: %.4f above %g, want %g to %g", name, got, tt.ms, tt.from, tt.to)
 		}
 	}
-	if got, _ := within(0, 10).AboveWithin(0, Measured(20, Fresh), 15); got != 0 {
+	if got, _ := within(0, 10).AboveWithin(0, Measured(20, Fresh), alone(20, 15)); got != 0 {
 		t.Errorf("without a bound %g are above it, want 0", got)
 	}
-	if _, known := (Histogram{}).AboveWithin(40, Measured(20, Fresh), 15); known {
+	if _, known := (Histogram{}).AboveWithin(40, Measured(20, Fresh), alone(20, 15)); known {
 		t.Error("of nothing, something is known")
+	}
+}
+
+// alone returns one component with a mean and a least value; none without a mean.
+func alone(mean, least float64) []Component {
+	if mean == 0 {
+		return nil
+	}
+	return []Component{{Part: 1, Mean: mean, Least: least}}
+}
+
+// TestEachVariantHasItsOwnITL: most requests are served by variants whose every request takes about
+// the mean of the variant, one replica of a faster variant has the least ITL of all.
+func TestEachVariantHasItsOwnITL(t *testing.T) {
+	h := Histogram{State: Fresh, Buckets: []Bucket{{Bound: 10, Rate: 10}, {Bound: 50, Rate: 10}}, Total: 10}
+	slow, fast := Component{Part: 0.8, Mean: 7, Least: 6.7}, Component{Part: 0.2, Mean: 3.7, Least: 3.5}
+	mean := Measured(0.8*7+0.2*3.7, Fresh)
+	if got, _ := h.AboveWithin(9, mean, []Component{slow, fast}); got > 0.002 {
+		t.Errorf("%.4f above 9, want next to none: no variant is near it", got)
+	}
+	if got, _ := h.AboveWithin(9, mean, alone(mean.Value, 3.5)); got < 0.02 {
+		t.Errorf("%.4f above 9 as of one variant, want 0.02 or more", got)
+	}
+	if got, _ := h.AboveWithin(5, mean, []Component{slow, fast}); got < 0.79 || got > 0.95 {
+		t.Errorf("%.4f above 5, want all of the slow variant", got)
+	}
+	scale, _ := h.AboveWithin(9, mean, []Component{slow, fast})
+	twice, _ := h.AboveWithin(9, mean, []Component{{Part: 8, Mean: 7, Least: 6.7}, {Part: 2, Mean: 3.7, Least: 3.5}})
+	if scale != twice {
+		t.Errorf("%g above 9, %g with ten times the parts", scale, twice)
 	}
 }
