@@ -96,8 +96,11 @@ func run(ctx context.Context, root, picture string, duration time.Duration) (err
 			return err
 		}
 	}
-	if duration == 0 || ctx.Err() != nil {
-		return nil // ended by hand: nothing to judge
+	switch {
+	case duration == 0:
+		return nil // ended by hand, as it is meant to be: nothing to judge
+	case ctx.Err() != nil:
+		return fmt.Errorf("ended by hand before its %s were over: whether replicas rose and fell is not known", duration)
 	}
 	return s.summarize(ctx)
 }
