@@ -79,8 +79,8 @@ func (s Snapshot) Missed(o Objective) (float64, bool) {
 	return ttft + itl - ttft*itl, true
 }
 
-// itlOfVariants returns the ITL [ms] of the serving variants by their profiles, each with its part
-// of the requests; nil while unknown for one of them.
+// itlOfVariants returns the ITL [ms] of the serving variants by their profiles, each with its
+// rate of tokens as its part; nil while unknown for one of them.
 func (s Snapshot) itlOfVariants() []Component {
 	running := map[VariantKey]float64{}
 	for _, r := range s.Replicas {
@@ -95,8 +95,7 @@ func (s Snapshot) itlOfVariants() []Component {
 		default:
 			batch := max(1, running[v.Key]/float64(v.Replicas.Ready))
 			itl := p.Alpha + p.Beta*batch
-			// By Little's law a variant gets requests in proportion to those in its batches, over
-			// the time that each takes.
+			// By Little's law the rate is that of the requests in batches over the time of each.
 			out = append(out, Component{Part: batch * float64(v.Replicas.Ready) / itl, Mean: itl, Least: p.Alpha + p.Beta})
 		}
 	}

@@ -133,6 +133,42 @@ func TestARequestMissesEitherObjective(t *testing.T) {
 	}
 }
 
+// TestVariantsMissAnITLByTheirOwnProfiles: seven replicas of a slow variant and one of a fast
+// variant serve; all ITLs are in the first bucket.
+func TestVariantsMissAnITLByTheirOwnProfiles(t *testing.T) {
+	key := func(name string) VariantKey { return VariantKey{Name: name} }
+	fleet := func(batch float64, fast Profile) Snapshot {
+		s := Snapshot{Variants: []Variant{
+			{Key: key("slow"), Profile: Profile{Source: "measured", Alpha: 6.6, Beta: 0.01, Gamma: 10, Delta: 0.01}, Replicas: ReplicaCounts{Observed: true, Ready: 7}},
+			{Key: key("fast"), Profile: fast, Replicas: ReplicaCounts{Observed: true, Ready: 1}},
+			{Key: key("none is Ready")},
+		}, Load: Load{ITL: Measured(6.3, Fresh), RequestITLBuckets: histogram(10, 10, 10, 25, 10)}}
+		for range 7 {
+			s.Replicas = append(s.Replicas, ReplicaSample{Variant: key("slow"), Running: Measured(1, Fresh)})
+		}
+		s.Replicas = append(s.Replicas, ReplicaSample{Variant: key("fast"), Running: Measured(batch, Fresh)})
+		return s
+	}
+	fast := Profile{Source: "measured", Alpha: 3.5, Beta: 0.05, Gamma: 10, Delta: 0.01}
+	missed := func(s Snapshot) float64 {
+		part, known := s.Missed(Objective{ITL: 9})
+		if !known {
+			t.Fatal("unknown how many missed")
+		}
+		return part
+	}
+	few := missed(fleet(1, fast))
+	if few > 0.002 {
+		t.Errorf("%.4f missed 9 ms, want next to none: every slow replica takes 6.6", few)
+	}
+	if got := missed(fleet(1, Profile{})); got < 0.1 {
+		t.Errorf("%.4f missed without the profile of the fast variant, want 0.1 or more: nothing says that ITLs are alike", got)
+	}
+	if got := missed(fleet(100, fast)); got < 2*few {
+		t.Errorf("%.4f missed with a full batch on the fast replica, %.4f with one request, want more", got, few)
+	}
+}
+
 // TestRequestsWithoutATTFTAreCountedAsTheyArrive: the objective has an ITL only, so no TTFT is
 // queried.
 func TestRequestsWithoutATTFTAreCountedAsTheyArrive(t *testing.T) {

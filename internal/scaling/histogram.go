@@ -99,9 +99,9 @@ func (h Histogram) Above(ms float64) (float64, bool) {
 
 // Component is a part of the observations, of one kind: those of one variant.
 type Component struct {
-	Part  float64 // of the observations, (0, 1]
-	Mean  float64 // > 0, in the unit of the observations; the ratio to the means of the others counts
-	Least float64 // the least value, in the unit of the observations
+	Part  float64 // > 0; its ratio to the sum of all is the part of the observations
+	Mean  float64 // ms, > 0; its ratio to the means of the others counts
+	Least float64 // ms, the least value
 }
 
 // AboveWithin is Above for observations with a known mean [ms] and known components. If nearly all
