@@ -139,9 +139,9 @@ and serving pods that are emulated. The rest is real.
   kubectl      export KUBECONFIG=%s
                %s get va,hpa,deploy,events -n %s
                %[2]s get va -n %[3]s -w
-  why          %[9]s explain llama-8b-l40s -n %[3]s --manager %[10]s
-  in the way   %[9]s doctor -n %[3]s --manager %[10]s
-  a look       %[9]s dashboard --manager %[10]s
+  explain      %[9]s explain llama-8b-l40s -n %[3]s --manager %[10]s
+  doctor       %[9]s doctor -n %[3]s --manager %[10]s
+  dashboard    %[9]s dashboard --manager %[10]s
   Prometheus   %[5]s
   endpoints    %[6]s/v1/completions
                %[8]s/v1/completions
