@@ -100,7 +100,8 @@ func shuffled(c Case, r *rand.Rand) Case {
 	shuffle := func(n int, swap func(i, j int)) { r.Shuffle(n, swap) }
 	out := Case{Cycle: c.Cycle, Now: c.Now, History: c.History, Policies: c.Policies, Snapshots: slices.Clone(c.Snapshots)}
 	for i, s := range out.Snapshots {
-		s.Variants, s.Replicas = slices.Clone(s.Variants), slices.Clone(s.Replicas)
+		s.Variants, s.Replicas, s.Roles = slices.Clone(s.Variants), slices.Clone(s.Replicas), slices.Clone(s.Roles)
+		shuffle(len(s.Roles), func(a, b int) { s.Roles[a], s.Roles[b] = s.Roles[b], s.Roles[a] })
 		shuffle(len(s.Variants), func(a, b int) { s.Variants[a], s.Variants[b] = s.Variants[b], s.Variants[a] })
 		shuffle(len(s.Replicas), func(a, b int) { s.Replicas[a], s.Replicas[b] = s.Replicas[b], s.Replicas[a] })
 		out.Snapshots[i] = s
