@@ -124,14 +124,17 @@ func (c cover) unseen() string {
 	return ""
 }
 
-// notGrown says why replicas that the readings call for are not ordered yet, "" where the readings
-// call for none.
-func (c cover) notGrown() string {
-	why := c.unseen()
-	if why == "" || c.Draining || !slices.ContainsFunc(c.wanted, func(d demand) bool { return d.relative && !d.met(c.variants) }) {
-		return ""
+// stayed keeps every variant as it is. Where the readings call for more replicas it says why these
+// are not ordered yet.
+func (c cover) stayed() []scaling.Decision {
+	more := slices.ContainsFunc(c.wanted, func(d demand) bool { return d.relative && !d.met(c.variants) })
+	switch why := c.unseen(); {
+	case more && c.Draining:
+		return withheld(c.vote, c.stay(c.vote.Detail+"; not grown: fewer requests wait than before"))
+	case more && why != "":
+		return c.hold(scaling.ReasonInTransition, c.vote.Detail+"; not grown: "+why)
 	}
-	return why
+	return withheld(c.vote, c.stay(c.vote.Detail))
 }
 
 // grow cancels the removals under way, and adds the cheapest replicas that carry the

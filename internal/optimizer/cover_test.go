@@ -409,6 +409,27 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 	}
 }
 
+// TestGrowthThatWaitsSaysWhatFor: the readings call for more replicas.
+func TestGrowthThatWaitsSaysWhatFor(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		in    Votes
+		drain bool
+		want  string
+	}{
+		{"a queue becomes shorter", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, nil, 0}), true, "; not grown: fewer requests wait than before"},
+		{"replicas became Ready", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, ordered(4, time.Second), 0}), false, "; not grown: the readings are of 1m0s, in which replicas became Ready"},
+		{"both", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, ordered(4, time.Second), 0}), true, "; not grown: fewer requests wait than before"},
+		{"nothing more is needed", votes(10, scaling.Steady, fleet{"a", 10, 5, 4, nil, 0}), true, ""},
+	} {
+		tt.in.Analyses[0].FromReplicas, tt.in.Draining = true, tt.drain
+		_, why, _ := strings.Cut(Cover(tt.in)[0].Cause().Detail, "; not grown")
+		if got := strings.TrimPrefix(tt.want, "; not grown"); why != got {
+			t.Errorf("%s: not grown%q, want %q", tt.name, why, got)
+		}
+	}
+}
+
 // shown returns the targets in one line, and the reason of the first change.
 func shown(decisions []scaling.Decision) (string, scaling.Reason) {
 	var out []string

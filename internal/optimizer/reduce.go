@@ -43,10 +43,7 @@ func (c cover) reduce() []scaling.Decision {
 	case why == "" && c.mayMoveWithRoom():
 		return c.moved(c.vote.Detail)
 	}
-	if why := c.notGrown(); why != "" {
-		return c.hold(scaling.ReasonInTransition, c.vote.Detail+"; not grown: "+why)
-	}
-	return withheld(c.vote, c.stay(c.vote.Detail))
+	return c.stayed()
 }
 
 // fewerOrMoved gives replicas up. Where none can be given up, it moves to cheaper variants.

@@ -59,6 +59,9 @@ const (
 	noProfiles     = lab.Hybrid + ":profiles=none"
 	halfProfiles   = lab.Hybrid + ":profiles=0.5"
 	doubleProfiles = lab.Hybrid + ":profiles=2"
+	// nearProfiles are off by as little as no measurement can tell: how often these are as good says
+	// how much of the other differences is chance.
+	nearProfiles = lab.Hybrid + ":profiles=1.02"
 )
 
 // period is a part of a scenario in which policies are compared with the policy with.
@@ -74,7 +77,7 @@ func periods() []period {
 	return []period{
 		{title: "the first hour", to: time.Hour, with: lab.Tokens, policies: []string{noProfiles}},
 		{title: "after the first hour", from: time.Hour, with: trueProfiles, policies: []string{noProfiles}},
-		{title: "after two hours", from: 2 * time.Hour, with: trueProfiles, policies: []string{halfProfiles, doubleProfiles}},
+		{title: "after two hours", from: 2 * time.Hour, with: trueProfiles, policies: []string{halfProfiles, doubleProfiles, nearProfiles}},
 	}
 }
 

@@ -252,7 +252,7 @@ func (r scenarioReader) variant(v value, m *Model) error {
 	replicas, most := scaling.Replicas(-1), scaling.Replicas(math.MaxInt)
 	err := v.mapping(map[string]reader{
 		"name": text(&x.Spec.Key.Name), "profile": readProfileField, "cost": number(&x.Spec.Cost, 0, math.MaxFloat64),
-		"gpus": whole(&x.Spec.GPUsPerReplica, 1, 1024), "min": whole(&x.Spec.Bounds.Min, 0, 100_000), "max": whole(&most, 0, 100_000),
+		"loads": text(&x.Spec.Loaded.Model), "gpus": whole(&x.Spec.GPUsPerReplica, 1, 1024), "min": whole(&x.Spec.Bounds.Min, 0, 100_000), "max": whole(&most, 0, 100_000),
 		"replicas": whole(&replicas, 0, 100_000), "weight": number(&x.Weight, 0.001, 1e6),
 		"startUp": span(&x.StartUp.Mean, 0), "startUpDeviation": span(&x.StartUp.Deviation, 0), "grace": span(&x.Grace, 0),
 		"role": func(v value) error {

@@ -40,6 +40,7 @@ models:
         replicas: 2
       - name: inline
         profile: {name: 8b-h100, accelerator: H100, alphaMS: 9, kvCacheTokens: 32768}
+        loads: mistral-small-24b-w8a8
         gpus: 2
         min: 0
         startUp: 4m
@@ -112,7 +113,7 @@ func TestScenarioFileIsRead(t *testing.T) {
 	if a.Spec.Key.Name != "8b" || a.Spec.Cost != 1.5 || a.Spec.Bounds.Max != 4 || a.Replicas != 2 || a.Profile != testProfile() {
 		t.Errorf("variant %+v", a)
 	}
-	if b.Spec.Key.Name != "inline" || b.Spec.Accelerator != "H100" || b.Spec.GPUsPerReplica != 2 || b.Spec.Bounds.Max != math.MaxInt || b.StartUp.Mean != 4*time.Minute ||
+	if b.Spec.Key.Name != "inline" || b.Spec.Accelerator != "H100" || b.Spec.GPUsPerReplica != 2 || b.Spec.Loaded.Model != "mistral-small-24b-w8a8" || b.Spec.Bounds.Max != math.MaxInt || b.StartUp.Mean != 4*time.Minute ||
 		b.Profile.BlockSize != 16 || b.Profile.MaxModelLen != 32768 || b.Replicas != 0 {
 		t.Errorf("variant %+v", b)
 	}
@@ -135,13 +136,13 @@ func TestScenarioFilesSayWhereTheyAreWrong(t *testing.T) {
 		{"twice", "name: two", "name: two\nname: three", `fleet.yaml`},
 		{"patience without end", "{mean: 1m, deviation: 30s, retry: 0.5, after: 20s}", "{retry: 0.5}", "fleet.yaml, line 17: models[0].patience: found a mapping, want the field mean, for how long clients wait"},
 		{"prefix of all", "part: 0.75", "part: 1", `fleet.yaml, line 18: models[0].prefix.part: found "1", want a number from 0 to 0.999`},
-		{"fault of no kind", "kind: clock", "kind: rain", `fleet.yaml, line 40: faults[2]: found a mapping, want kind to be one of [crash`},
+		{"fault of no kind", "kind: clock", "kind: rain", `fleet.yaml, line 41: faults[2]: found a mapping, want kind to be one of [crash`},
 		{"fault of a stranger", "variant: inline", "variant: stranger", "fleet.yaml: faults[0].variant: found default/stranger, want a variant of the run"},
 		{"fault without its step", ", step: -30m", "", "want step to be what a clock is off by, and nothing of other kinds, it is 0s"},
 		{"tolerance", "tolerance: 0.1", "tolerance: 1", `fleet.yaml, line 3: tolerance: found "1", want a number from 0 to 0.99`},
-		{"window of an unknown zone", "timeZone: UTC", "timeZone: Mars", "fleet.yaml, line 43: schedule[0]: found a mapping, want timeZone to be the name of a time zone"},
-		{"window of an unknown field", "variant: batch}", "variants: batch}", `fleet.yaml, line 43: schedule[0]: found "variants"`},
-		{"approval of growth", "shrink;after=10m", "grow", `fleet.yaml, line 36: models[1].variants[0].approve: found "grow", want "shrink"`},
+		{"window of an unknown zone", "timeZone: UTC", "timeZone: Mars", "fleet.yaml, line 44: schedule[0]: found a mapping, want timeZone to be the name of a time zone"},
+		{"window of an unknown field", "variant: batch}", "variants: batch}", `fleet.yaml, line 44: schedule[0]: found "variants"`},
+		{"approval of growth", "shrink;after=10m", "grow", `fleet.yaml, line 37: models[1].variants[0].approve: found "grow", want "shrink"`},
 		{"same variant", "name: inline", "name: 8b", `fleet.yaml: models[0].variants[1].key: found default/8b, want a key not used before`},
 		{"too large for a node", "count: 4, gpus: 2}", "count: 4, gpus: 1}\n  - {accelerator: H100, count: 1, gpus: 1}", "fleet.yaml: models[0].variants[1].spec.gpusPerReplica: found 2, want at most 1"},
 		{"no models", "models:", "modules:", `fleet.yaml, line 10: found "modules", want one of attainment`},

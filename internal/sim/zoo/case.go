@@ -87,6 +87,7 @@ type Prefix struct {
 // Variant is one way to serve a model.
 type Variant struct {
 	Name             string               `yaml:"name"`
+	Loads            string               `yaml:"loads,omitempty"`
 	Cost             float64              `yaml:"cost"`
 	GPUs             scaling.Accelerators `yaml:"gpus"`
 	Min              scaling.Replicas     `yaml:"min"`

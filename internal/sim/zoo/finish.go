@@ -81,7 +81,7 @@ func (f draft) variant(d dice.Dice, m served, r Replica, name string, first bool
 	}
 	lead := d.Span(20*time.Second, 10*time.Minute, 5*time.Second)
 	v := Variant{
-		Name: name + "-" + strings.ToLower(r.Profile.Accelerator), Cost: dice.Digits(r.Cost*dice.Pick(d, 1, 1, 1, 0.6), 3), GPUs: r.GPUs,
+		Name: name + "-" + strings.ToLower(r.Profile.Accelerator), Loads: r.Model, Cost: dice.Digits(r.Cost*dice.Pick(d, 1, 1, 1, 0.6), 3), GPUs: r.GPUs,
 		Min: least, Max: max(least, scaling.Replicas(math.Ceil(need*spare))+1),
 		StartUp: lead, StartUpDeviation: time.Duration(lead.Seconds()*dice.Pick(d, 0.05, 0.15, 0.3)) * time.Second,
 		Grace: dice.Pick(d, 30*time.Second, 30*time.Second, 2*time.Minute), Profile: profileOf(r.Profile),
