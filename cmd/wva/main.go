@@ -75,9 +75,7 @@ func newRootCommand() *cobra.Command {
 		},
 	}
 	root.SetVersionTemplate("wva {{.Version}}\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newExplainCommand())
 	root.AddCommand(newDashboardCommand())
 	root.AddCommand(newDoctorCommand())

@@ -430,6 +430,32 @@ func TestGrowthThatWaitsSaysWhatFor(t *testing.T) {
 	}
 }
 
+// TestAFleetAtItsMinimumSaysSo, also just after a change, for which a reduction would wait.
+func TestAFleetAtItsMinimumSaysSo(t *testing.T) {
+	const says = "; not reduced: minReplicas allows no fewer"
+	for _, tt := range []struct {
+		name  string
+		least scaling.Replicas
+		past  func(*scaling.Variant, *scaling.Past)
+		want  bool
+	}{
+		{"at its minimum", 2, nil, true},
+		{"just after a change", 2, begun(time.Second), true},
+		{"above its minimum", 1, nil, false},
+	} {
+		in := votes(0.1, scaling.Shrink, fleet{"a", 10, 5, 2, func(v *scaling.Variant, p *scaling.Past) {
+			v.Bounds.Min = tt.least
+			if tt.past != nil {
+				tt.past(v, p)
+			}
+		}, 0})
+		d := Cover(in)[0]
+		if got := strings.HasSuffix(d.Cause().Detail, says); got != tt.want || tt.want && d.Target() != 2 {
+			t.Errorf("%s: %d replicas, %q, want to end with %q: %v", tt.name, d.Target(), d.Cause().Detail, says, tt.want)
+		}
+	}
+}
+
 // shown returns the targets in one line, and the reason of the first change.
 func shown(decisions []scaling.Decision) (string, scaling.Reason) {
 	var out []string

@@ -36,6 +36,8 @@ const (
 func (c cover) reduce() []scaling.Decision {
 	why := reasonToWait(c.Snapshot, c.variants)
 	switch shrinks := c.vote.Signal == scaling.Shrink; {
+	case shrinks && c.atMinimum():
+		return c.stay(c.vote.Detail + "; not reduced: minReplicas allows no fewer")
 	case shrinks && why != "":
 		return withheld(c.vote, c.stay(c.vote.Detail+"; not reduced: "+why))
 	case shrinks:
@@ -44,6 +46,13 @@ func (c cover) reduce() []scaling.Decision {
 		return c.moved(c.vote.Detail)
 	}
 	return c.stayed()
+}
+
+// atMinimum reports whether every variant is settled at no more replicas than its minimum.
+func (c cover) atMinimum() bool {
+	return !slices.ContainsFunc(c.variants, func(s variantState) bool {
+		return s.phase != settled || s.hold > s.Bounds.Min || s.Replicas.Current > s.Bounds.Min || s.Bounds.Min == 0
+	})
 }
 
 // fewerOrMoved gives replicas up. Where none can be given up, it moves to cheaper variants.
