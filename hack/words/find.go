@@ -59,10 +59,13 @@ func (l words) in(file string, text []byte) []finding {
 			here = append(here, w)
 		}
 	}
-	if strings.HasSuffix(file, ".md") {
+	switch path.Ext(file) {
+	case ".go":
+		return here.inGo(text)
+	case ".md":
 		return here.inMarkdown(string(text))
 	}
-	return here.inGo(text)
+	return here.inLines(string(text))
 }
 
 // excepted reports whether the word has another meaning in the file.
@@ -110,6 +113,15 @@ func (l words) inMarkdown(text string) []finding {
 		if !fenced {
 			out = append(out, l.inText(i+1, quoted.ReplaceAllString(line, "``"))...)
 		}
+	}
+	return out
+}
+
+// inLines searches all of a file of another kind: what it holds is read by people, too.
+func (l words) inLines(text string) []finding {
+	var out []finding
+	for i, line := range strings.Split(text, "\n") {
+		out = append(out, l.inText(i+1, line)...)
 	}
 	return out
 }

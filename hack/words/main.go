@@ -1,5 +1,6 @@
 // Command words finds words that this repository does not use, each of which has a better one:
-// in the names and comments of Go files, and in Markdown.
+// in the names and comments of Go files, outside of code in Markdown, and in all of YAML, JSON,
+// templates, pages, scripts and texts.
 //
 // Usage:
 //
@@ -39,13 +40,21 @@ func main() {
 	}
 }
 
-// check searches the Go and Markdown files of the repository that git knows.
+// searched returns the patterns of the files that are searched.
+func searched() []string {
+	return []string{
+		"*.go", "*.md", "*.yaml", "*.yml", "*.json", "*.tpl", "*.tmpl", "*.html", "*.css", "*.js", "*.sh", "*.txt", "Makefile", "*/Makefile",
+		":!hack/words/words.txt",
+	}
+}
+
+// check searches the files that people read, of those of the repository that git knows.
 func check(root string) ([]string, error) {
 	words, err := parseList(list)
 	if err != nil {
 		return nil, fmt.Errorf("reading words.txt: %w", err)
 	}
-	git := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.go", "*.md")
+	git := exec.Command("git", append([]string{"ls-files", "-z", "--cached", "--others", "--exclude-standard"}, searched()...)...)
 	git.Dir = root
 	out, err := git.Output()
 	if err != nil {

@@ -1,6 +1,6 @@
 {{/*
 Converts values of earlier charts, by files/published.yaml, in .Values itself.
-Every template includes it first; whoever comes first converts. What the notes
+Every template includes it first; the first that needs it converts. What the notes
 say of it is in .Values.publishedNotes.
 */}}
 {{- define "wva.published" -}}
@@ -160,7 +160,7 @@ differ neither does.
 {{- end }}
 {{- end }}
 
-{{/* namespaceScoped. A model elsewhere was served by nobody: the manager serves it where it then leaves nothing. */}}
+{{/* namespaceScoped. No manager served a model elsewhere: the manager serves it where it then leaves nothing. */}}
 {{- define "wva.publishedScope" -}}
 {{- $wva := .Values.wva | default dict }}
 {{- if hasKey $wva "namespaceScoped" }}
