@@ -288,3 +288,45 @@ func TestNoRoleOfAnyFleetGrowsAlone(t *testing.T) {
 		t.Errorf("the test saw %d plans in which one role is limited, and %d in which the other grew beside it", limited, grown)
 	}
 }
+
+// TestBothRolesComeDownToTheirLoad draws loads that fall. No role is reduced below what arrives,
+// and in the end none holds two replicas more than it fills: the ratio of the roles is that of
+// their loads, whatever it was before.
+func TestBothRolesComeDownToTheirLoad(t *testing.T) {
+	const fills = 0.8 // a reduction fills to 0.9, and replicas of prefill carry less each the fewer they are
+	reduced := 0
+	for seed := range uint64(race.Cases(40)) {
+		r := rand.New(rand.NewPCG(seed, 26))
+		p := newDisaggregated()
+		p.rate, p.input, p.output = 20+60*r.Float64(), 200+4000*r.Float64(), 50+400*r.Float64()
+		p.run(30 * time.Minute)
+		before := maps.Clone(p.replicas)
+		p.rate *= 0.1 + 0.6*r.Float64()
+		p.input, p.output = p.input*(0.5+0.5*r.Float64()), p.output*(0.5+0.5*r.Float64())
+		each := map[scaling.Role]float64{}
+		for range 4 * 90 {
+			v := p.step()
+			for _, a := range v.Analyses {
+				if a.Analyzer == "queueing" {
+					each[a.Role] = a.Variants[0].PerReplica
+				}
+			}
+			for role, n := range p.replicas {
+				if carries := each[role] * float64(n); n < before[role] && carries < p.rate {
+					t.Fatalf("seed %d: %d of %s carry %.3g of %.3g requests/s: %+v", seed, n, role, carries, p.rate, v.Plan.Decisions)
+				}
+			}
+		}
+		for role, n := range p.replicas {
+			if n < before[role] {
+				reduced++
+			}
+			if without := each[role] * float64(n-2); fills*without > p.rate {
+				t.Errorf("seed %d: %s has %d replicas after %d, and two fewer carry %.3g of %.3g requests/s", seed, role, n, before[role], without, p.rate)
+			}
+		}
+	}
+	if reduced < race.Cases(40) {
+		t.Errorf("%d reductions, want more to say anything", reduced)
+	}
+}
