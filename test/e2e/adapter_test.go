@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/freeport"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 )
 
@@ -260,14 +261,9 @@ func certify(t *testing.T, dir, host string) {
 // ports returns n loopback ports that were free just now.
 func ports(t *testing.T, n int) []int {
 	t.Helper()
-	var free []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close() // after the last, so that none is found twice
-		free = append(free, l.Addr().(*net.TCPAddr).Port)
+	free, err := freeport.Choose(n)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return free
 }

@@ -15,6 +15,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/test/freeport"
 )
 
 // managerName is the name of the manager's account and roles.
@@ -149,7 +151,7 @@ func (b *Bed) prepareManagers(ctx context.Context, o ManagerOptions) (*starter, 
 
 // start runs a manager and waits until it is ready, unless Unready.
 func (s *starter) start(ctx context.Context, name string) (*Manager, error) {
-	ports, err := freePorts(3)
+	ports, err := freeport.Choose(3)
 	if err != nil {
 		return nil, err
 	}
@@ -216,26 +218,6 @@ func (b *Bed) startForwarder(ctx context.Context, managers []*Manager) (port int
 		return 0, fmt.Errorf("reading the forwarder's address: %w", err)
 	}
 	return port, nil
-}
-
-// freePorts returns n loopback ports that are free now.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	var listeners []net.Listener
-	defer func() {
-		for _, l := range listeners {
-			l.Close()
-		}
-	}()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("looking for a free port: %w", err)
-		}
-		listeners = append(listeners, l)
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }
 
 // certificates writes a serving certificate for the managers called name, signed by the cluster's
