@@ -15,7 +15,7 @@ import (
 func flagError(command *cobra.Command, err error) error {
 	help := command.CommandPath() + " --help"
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok && missing.GetFlag() != nil {
-		return fmt.Errorf("%w: %w: the %s; see %s", errUsage, err, missing.GetFlag().Usage, help)
+		return fmt.Errorf("%w: %w: %s; see %s", errUsage, err, missing.GetFlag().Usage, help)
 	}
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string

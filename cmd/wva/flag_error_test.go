@@ -12,7 +12,7 @@ func TestAWrongFlagSaysWhatIsAccepted(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"explain", "x", "--manager"}, "flag needs an argument: --manager: the base URL of the manager's metrics port (default: WVA_MANAGER); see wva explain --help"},
+		{[]string{"explain", "x", "--manager"}, "flag needs an argument: --manager: base URL of the manager's metrics port (default: WVA_MANAGER); see wva explain --help"},
 		{[]string{"explain", "x", "--managr", "y"}, "unknown flag: --managr, did you mean --manager? See wva explain --help"},
 		{[]string{"explain", "x", "--colour"}, "unknown flag: --colour; see wva explain --help"},
 		{[]string{"explain", "x", "-z"}, "unknown shorthand flag: 'z' in -z; see wva explain --help"},

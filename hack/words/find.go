@@ -65,7 +65,7 @@ func (l words) in(file string, text []byte) []finding {
 	case ".md":
 		return here.inMarkdown(string(text))
 	}
-	return here.inLines(string(text))
+	return here.inText(1, string(text)) // people read all of it
 }
 
 // excepted reports whether the word has another meaning in the file.
@@ -113,15 +113,6 @@ func (l words) inMarkdown(text string) []finding {
 		if !fenced {
 			out = append(out, l.inText(i+1, quoted.ReplaceAllString(line, "``"))...)
 		}
-	}
-	return out
-}
-
-// inLines searches all of a file of another kind: what it holds is read by people, too.
-func (l words) inLines(text string) []finding {
-	var out []finding
-	for i, line := range strings.Split(text, "\n") {
-		out = append(out, l.inText(i+1, line)...)
 	}
 	return out
 }

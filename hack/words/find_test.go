@@ -24,7 +24,7 @@ func TestWordsAreFoundInNamesCommentsAndProse(t *testing.T) {
 		{"another meaning in a folder", "other/deep/a.go", "package a\n\nvar shelf int\n", ""},
 		{"another meaning in a file", "a_test.go", "package a\n\nvar shelf int\n", ""},
 		{"prose", "a.md", "# A Shelf\n\nin the waiting room\n", "1 Shelf node capacity; 3 waiting room pending pods"},
-		{"a template", "a.tpl", "{{/* on a\nshelf */}}", "2 shelf node capacity"},
+		{"a template", "a.tpl", "{{/* on a\nshelf in a waiting\nroom */}}", "2 shelf node capacity; 2 waiting\nroom pending pods"},
 		{"a manifest", "a.yaml", "a: 1 # the shelf\nb: `shelf`\n", "1 shelf node capacity; 2 shelf node capacity"},
 		{"code in prose", "a.md", "the `shelf` of\n\n```\nshelf\n```\nafter\n", ""},
 	} {

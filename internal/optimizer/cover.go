@@ -124,9 +124,9 @@ func (c cover) unseen() string {
 	return ""
 }
 
-// stayed keeps every variant as it is. Where the readings call for more replicas it says why these
+// unchanged keeps every variant as it is. Where the readings call for more replicas it says why these
 // are not ordered yet.
-func (c cover) stayed() []scaling.Decision {
+func (c cover) unchanged() []scaling.Decision {
 	more := slices.ContainsFunc(c.wanted, func(d demand) bool { return d.relative && !d.met(c.variants) })
 	switch why := c.unseen(); {
 	case more && c.Draining:

@@ -418,7 +418,10 @@ func TestGrowthThatWaitsSaysWhatFor(t *testing.T) {
 		want  string
 	}{
 		{"a queue becomes shorter", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, nil, 0}), true, "; not grown: fewer requests wait than before"},
-		{"replicas became Ready", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, ordered(4, time.Second), 0}), false, "; not grown: the readings are of 1m0s, in which replicas became Ready"},
+		{
+			"replicas became Ready", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, ordered(4, time.Second), 0}), false,
+			"; not grown: the readings are of 1m0s, in which replicas became Ready",
+		},
 		{"both", votes(30, scaling.Grow, fleet{"a", 10, 5, 4, ordered(4, time.Second), 0}), true, "; not grown: fewer requests wait than before"},
 		{"nothing more is needed", votes(10, scaling.Steady, fleet{"a", 10, 5, 4, nil, 0}), true, ""},
 	} {

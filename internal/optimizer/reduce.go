@@ -45,7 +45,7 @@ func (c cover) reduce() []scaling.Decision {
 	case why == "" && c.mayMoveWithRoom():
 		return c.moved(c.vote.Detail)
 	}
-	return c.stayed()
+	return c.unchanged()
 }
 
 // atMinimum reports whether every variant is settled at no more replicas than its minimum.

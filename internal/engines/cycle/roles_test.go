@@ -215,10 +215,9 @@ func TestFewAcceleratorsAreSharedBetweenTheRoles(t *testing.T) {
 	}
 }
 
-// TestNoRoleOfAnyFleetGrowsAlone draws loads, bounds and stocks that change. The order of variants,
-// replicas and roles changes no decision. Where one role cannot
+// TestNoRoleOfAnyFleetGrowsAlone draws loads, bounds and stocks that change. Where one role cannot
 // grow and carries less than what arrives, the other grows only to what the first can use, rounded
-// up to a replica, or to its minimum.
+// up to a replica, or to its minimum. The order of variants, replicas and roles changes no decision.
 func TestNoRoleOfAnyFleetGrowsAlone(t *testing.T) {
 	limited, grown := 0, 0
 	for seed := range uint64(race.Cases(30)) {

@@ -113,7 +113,8 @@ func TestScenarioFileIsRead(t *testing.T) {
 	if a.Spec.Key.Name != "8b" || a.Spec.Cost != 1.5 || a.Spec.Bounds.Max != 4 || a.Replicas != 2 || a.Profile != testProfile() {
 		t.Errorf("variant %+v", a)
 	}
-	if b.Spec.Key.Name != "inline" || b.Spec.Accelerator != "H100" || b.Spec.GPUsPerReplica != 2 || b.Spec.Loaded.Model != "mistral-small-24b-w8a8" || b.Spec.Bounds.Max != math.MaxInt || b.StartUp.Mean != 4*time.Minute ||
+	if b.Spec.Key.Name != "inline" || b.Spec.Accelerator != "H100" || b.Spec.GPUsPerReplica != 2 || b.Spec.Loaded.Model != "mistral-small-24b-w8a8" ||
+		b.Spec.Bounds.Max != math.MaxInt || b.StartUp.Mean != 4*time.Minute ||
 		b.Profile.BlockSize != 16 || b.Profile.MaxModelLen != 32768 || b.Replicas != 0 {
 		t.Errorf("variant %+v", b)
 	}
