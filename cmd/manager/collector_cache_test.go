@@ -28,6 +28,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // parsed returns the configuration that the arguments give.
@@ -74,7 +75,7 @@ func (b *bench) Fleet(context.Context, time.Time) (scaling.Fleet, error) {
 
 // Apply makes the bench a cycle.Actuator that is followed at once: every target
 // has the replicas decided.
-func (b *bench) Apply(_ context.Context, record scaling.Record) error {
+func (b *bench) Apply(_ context.Context, record memory.Record) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fleet.Variants = slices.Clone(b.fleet.Variants)

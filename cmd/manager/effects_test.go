@@ -25,6 +25,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // lab is a manager's configuration, and what goes by it, over a source in
@@ -89,7 +90,7 @@ func (l *lab) policies() policies {
 }
 
 // analyze analyzes a model as its settings say.
-func (l *lab) analyze(last scaling.Record, s scaling.Snapshot) []scaling.Analysis {
+func (l *lab) analyze(last memory.Record, s scaling.Snapshot) []scaling.Analysis {
 	return watch.By(func(m scaling.ModelKey) model.Settings { return l.policies().decides(m).Settings })(last, s)
 }
 
@@ -202,7 +203,7 @@ func lowest(_ *testing.T, l *lab) any {
 // signal returns what an analysis wants of a model whose replicas are half full
 // and queue nothing.
 func signal(t *testing.T, l *lab) any {
-	return l.analyze(scaling.Record{}, l.meter.Collect(t.Context(), l.fleet)[0])[0].Signal.String()
+	return l.analyze(memory.Record{}, l.meter.Collect(t.Context(), l.fleet)[0])[0].Signal.String()
 }
 
 // path returns the replicas decided on in minutes 0 to 4, if to are wanted and
@@ -211,7 +212,7 @@ func path(from, to int, startUp time.Duration) func(t *testing.T, l *lab) any {
 	return func(_ *testing.T, l *lab) any {
 		v := l.fleet.Variants[0]
 		v.StartUp = startUp
-		history := scaling.History{}
+		history := memory.History{}
 		from := from
 		var out []int
 		for minute := range 5 {
@@ -224,7 +225,7 @@ func path(from, to int, startUp time.Duration) func(t *testing.T, l *lab) any {
 			d = constrain.Apply(in, scaling.Plan{Decisions: []scaling.Decision{d}}).Decisions[0]
 			past := history[v.Key]
 			past.Wants = constrain.Wants(in, d)
-			history = scaling.History{v.Key: past.Decide(d.Target(), in.Now)}
+			history = memory.History{v.Key: past.Decide(d.Target(), in.Now)}
 			from = int(d.Target())
 			out = append(out, from)
 		}
@@ -244,7 +245,7 @@ func limitedByID(_ *testing.T, l *lab) any {
 
 // shares returns of how many other namespaces replicas are a prior for one that runs the same.
 func shares(_ *testing.T, l *lab) any {
-	setup, in := cycle.Setup{Models: map[scaling.ModelKey]model.Settings{}}, cycle.Case{Now: l.fleet.At, History: scaling.History{}}
+	setup, in := cycle.Setup{Models: map[scaling.ModelKey]model.Settings{}}, cycle.Case{Now: l.fleet.At, History: memory.History{}}
 	for _, namespace := range []string{"a", "b"} {
 		v := scaling.Variant{
 			Key: scaling.VariantKey{Namespace: namespace, Name: "v"}, Model: scaling.ModelKey{Namespace: namespace, ID: "m"},
@@ -253,9 +254,9 @@ func shares(_ *testing.T, l *lab) any {
 		setup.Models[v.Model] = l.policies().decides(v.Model).Settings
 		in.Snapshots = append(in.Snapshots, scaling.Snapshot{Model: v.Model, At: l.fleet.At, Window: time.Minute, Variants: []scaling.Variant{v}})
 		if namespace == "a" {
-			looks := scaling.Sums{}.Plus([3]float64{1, 4, 0}, 20, 2*scaling.LooksEnough, 10)
-			of := scaling.Subject{Accelerator: "A100", GPUs: 1, Template: "t"}
-			in.History[v.Key] = scaling.Past{Model: v.Model, Fit: scaling.Fit{Of: of, At: l.fleet.At.Add(-time.Minute), Bands: []scaling.Band{{Of: 2, ITL: looks}}}}
+			looks := memory.Sums{}.Plus([3]float64{1, 4, 0}, 20, 2*memory.LooksEnough, 10)
+			of := memory.Subject{Accelerator: "A100", GPUs: 1, Template: "t"}
+			in.History[v.Key] = memory.Past{Model: v.Model, Fit: memory.Fit{Of: of, At: l.fleet.At.Add(-time.Minute), Bands: []memory.Band{{Of: 2, ITL: looks}}}}
 		}
 	}
 	return setup.Decide(in).History[scaling.VariantKey{Namespace: "b", Name: "v"}].Fit.Shared.Namespaces
@@ -375,7 +376,7 @@ func TestAnEntryChangesTheModelsThatItIsFor(t *testing.T) {
 			"others", "namespace: elsewhere\nkvCacheThreshold: 0.55")
 		var got []string
 		for _, s := range l.meter.Collect(t.Context(), l.fleet) {
-			got = append(got, s.Model.ID+" "+l.analyze(scaling.Record{}, s)[0].Signal.String())
+			got = append(got, s.Model.ID+" "+l.analyze(memory.Record{}, s)[0].Signal.String())
 		}
 		if diff := cmp.Diff([]string{"m000 grow", "m001 steady", "m002 steady"}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -8,6 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // counter counts the cases that an archive keeps.
@@ -28,7 +29,7 @@ func TestTheHistoryHasWhatTheCycleRecorded(t *testing.T) {
 			Snapshots: []scaling.Snapshot{{Model: model, At: now, Window: time.Minute, Variants: []scaling.Variant{v}}},
 		}}
 		d.Plan = scaling.Plan{At: now, Decisions: []scaling.Decision{{Variant: key, Model: model, Current: 1}}}
-		c.memory.Record(scaling.Record{
+		c.memory.Record(memory.Record{
 			Cycle: recorded, Plan: d.Plan, Analyses: []scaling.Analysis{{Model: model, Signal: scaling.Steady, Demand: 1, Supply: 2}},
 			Fleet: scaling.Fleet{Pods: []scaling.Pod{{Namespace: "ns", Name: "p", Variant: key, Created: at.Add(-time.Minute)}}},
 		})

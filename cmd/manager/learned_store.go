@@ -10,15 +10,15 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 )
 
 // learned stores what a process has learned for the next one. Nil stores nothing.
 type learned struct {
 	store    *store.Store
-	startUps *store.Entries[scaling.VariantStartUps]
-	fits     *store.Entries[scaling.VariantFits]
+	startUps *store.Entries[memory.VariantStartUps]
+	fits     *store.Entries[memory.VariantFits]
 	fleet    *discovery.Cluster
 	memory   *ledger.Ledger
 }

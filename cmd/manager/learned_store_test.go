@@ -26,6 +26,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 )
 
@@ -104,15 +105,15 @@ func begin(t *testing.T, next *learned, look func()) {
 
 func TestStartUpsOutliveTheProcess(t *testing.T) {
 	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
-	seen := scaling.StartUps{{Pod: "0a1b2c3d", Created: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Took: 6 * time.Minute}}
+	seen := memory.StartUps{{Pod: "0a1b2c3d", Created: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Took: 6 * time.Minute}}
 	synctest.Test(t, func(t *testing.T) {
 		api := heldConfigMaps{}
 		last := learnedIn(api)
-		last.fleet.RestoreStartUps(map[scaling.ModelKey]scaling.VariantStartUps{model: {"v": seen}}, time.Now()) // as if it had seen the pod
+		last.fleet.RestoreStartUps(map[scaling.ModelKey]memory.VariantStartUps{model: {"v": seen}}, time.Now()) // as if it had seen the pod
 		keptBy(t, last)
 		next := learnedIn(api)
 		begin(t, next, func() {
-			want := scaling.StartUps{{Pod: "0a1b2c3d", Created: seen[0].Created, Took: 6 * time.Minute, Restored: true}}
+			want := memory.StartUps{{Pod: "0a1b2c3d", Created: seen[0].Created, Took: 6 * time.Minute, Restored: true}}
 			if diff := cmp.Diff(next.fleet.StartUps(model, "v"), want); diff != "" {
 				t.Errorf("before the first cycle, -got +want:\n%s", diff)
 			}
@@ -124,20 +125,20 @@ func TestStartUpsOutliveTheProcess(t *testing.T) {
 // whether it is a new process or one that stood by. An entry that cannot be read costs no other.
 func TestFitsOutliveTheProcess(t *testing.T) {
 	model, other := scaling.ModelKey{Namespace: "ns", ID: "m"}, scaling.ModelKey{Namespace: "ns", ID: "other"}
-	fit := scaling.Fit{
-		Of: scaling.Subject{Accelerator: "H100", GPUs: 1, Template: "0123456789abcdef"}, At: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
-		Bands: []scaling.Band{{Of: 2, ITL: scaling.Sums{Looks: 8, X0: 0.5, X1: 2.5}}},
+	fit := memory.Fit{
+		Of: memory.Subject{Accelerator: "H100", GPUs: 1, Template: "0123456789abcdef"}, At: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
+		Bands: []memory.Band{{Of: 2, ITL: memory.Sums{Looks: 8, X0: 0.5, X1: 2.5}}},
 	}
 	key, second := scaling.VariantKey{Namespace: "ns", Name: "v"}, scaling.VariantKey{Namespace: "ns", Name: "w"}
 	synctest.Test(t, func(t *testing.T) {
 		api := heldConfigMaps{}
 		standby := learnedIn(api) // which reads the store once it leads
 		last := learnedIn(api)
-		last.memory.Record(scaling.Record{History: scaling.History{key: {Model: model, Fit: fit}, second: {Model: other, Fit: fit}}})
+		last.memory.Record(memory.Record{History: memory.History{key: {Model: model, Fit: fit}, second: {Model: other, Fit: fit}}})
 		keptBy(t, last)
-		expect := func(who string, book *ledger.Ledger, want map[scaling.VariantKey]scaling.Fit) {
+		expect := func(who string, book *ledger.Ledger, want map[scaling.VariantKey]memory.Fit) {
 			t.Helper()
-			got := map[scaling.VariantKey]scaling.Fit{}
+			got := map[scaling.VariantKey]memory.Fit{}
 			for key, past := range book.History() {
 				got[key] = past.Fit
 			}
@@ -148,7 +149,7 @@ func TestFitsOutliveTheProcess(t *testing.T) {
 				t.Errorf("%s: %d replicas were decided on, want the 4 of the status", who, past.Desired)
 			}
 		}
-		both := map[scaling.VariantKey]scaling.Fit{key: fit, second: fit}
+		both := map[scaling.VariantKey]memory.Fit{key: fit, second: fit}
 		next := learnedIn(api)
 		begin(t, next, func() { expect("the next process", next.memory, both) })
 		begin(t, standby, func() { expect("one that stood by", standby.memory, both) })
@@ -161,7 +162,7 @@ func TestFitsOutliveTheProcess(t *testing.T) {
 		}
 		third := learnedIn(api)
 		begin(t, third, func() {
-			expect("one that finds an edited entry", third.memory, map[scaling.VariantKey]scaling.Fit{key: fit})
+			expect("one that finds an edited entry", third.memory, map[scaling.VariantKey]memory.Fit{key: fit})
 		})
 	})
 }

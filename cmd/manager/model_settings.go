@@ -12,6 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
@@ -55,7 +56,7 @@ func (p policies) objective(m scaling.ModelKey) scaling.Objective { return cycle
 type explaining struct {
 	policies policies
 	scalers  func(scaling.VariantKey) scaling.Scalers
-	startUps func(model scaling.ModelKey, variant string) scaling.StartUps
+	startUps func(model scaling.ModelKey, variant string) memory.StartUps
 	objects  client.Reader // a cache
 }
 

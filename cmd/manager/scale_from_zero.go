@@ -17,6 +17,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/scrape"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const (
@@ -35,7 +36,7 @@ type gateOptions struct {
 	operator func() *config.Operator // in force
 	cluster  cluster
 	memory   interface {
-		Latest() (scaling.Record, bool)
+		Latest() (memory.Record, bool)
 	}
 	limits  budget.Limits // of the pages kept of each namespace
 	wake    func(reason string)
@@ -108,7 +109,7 @@ func (g *gate) models() []collector.Sleeper {
 }
 
 // sleepers returns the models of a cycle.
-func sleepers(r scaling.Record) []collector.Sleeper {
+func sleepers(r memory.Record) []collector.Sleeper {
 	absent := map[scaling.VariantKey]bool{}
 	for _, v := range r.Fleet.Variants {
 		absent[v.Key] = r.History.Absent(v, r.Fleet.At)

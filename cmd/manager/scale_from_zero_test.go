@@ -23,13 +23,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 func TestSleepersAreThoseThatHaveNoReplicaOrShallHaveNone(t *testing.T) {
 	fleet := collectortest.Fleet(time.Time{}, 4, 1)
 	fleet.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1}
 	fleet.Variants[2].Replicas = scaling.ReplicaCounts{Observed: true}
-	r := scaling.Record{Fleet: fleet}
+	r := memory.Record{Fleet: fleet}
 	for i, to := range []int{1, 1, 0, 0} {
 		v := fleet.Variants[i]
 		r.Plan.Decisions = append(r.Plan.Decisions, scaling.Decision{Variant: v.Key, Model: v.Model}.Then(scaling.StageOptimize, scaling.Replicas(to), "", ""))
@@ -64,7 +65,7 @@ func TestADeletedTargetIsNoReadyReplica(t *testing.T) {
 	} {
 		first.Gone = tt.gone
 		other.Replicas = scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(tt.starts), Pending: scaling.Replicas(tt.starts)}
-		r := scaling.Record{History: scaling.History{first.Key: {Desired: 1}}}
+		r := memory.Record{History: memory.History{first.Key: {Desired: 1}}}
 		r.Fleet.Variants = []scaling.Variant{first, other}
 		for i, to := range []int{1, tt.starts} {
 			v := r.Fleet.Variants[i]
@@ -103,7 +104,7 @@ func TestAQueuedRequestChangesTheReplicasWithinASecond(t *testing.T) {
 	b := newBench(t)
 	b.fleet = collectortest.Fleet(b.fleet.At, 1, 0)
 	book := ledger.New()
-	book.Restore(b.fleet.Variants[0].Key, scaling.Past{DecidedAt: b.fleet.At.Add(-time.Hour)}, time.Time{})
+	book.Restore(b.fleet.Variants[0].Key, memory.Past{DecidedAt: b.fleet.At.Add(-time.Hour)}, time.Time{})
 	exec := executor.New(clock.RealClock{}, executor.Hybrid, func() time.Duration { return time.Hour })
 	gate, err := newGate(gateOptions{
 		operator: func() *config.Operator { return b.operator }, cluster: oneGateway{b, picker.URL}, memory: book, wake: exec.Hurry,
@@ -155,7 +156,7 @@ func TestAQueuedRequestChangesTheReplicasWithinASecond(t *testing.T) {
 		b.mu.Lock()
 		b.fleet = collectortest.Fleet(b.fleet.At, 1, 0)
 		b.mu.Unlock()
-		book.Record(scaling.Record{Cycle: scaling.CycleID(fmt.Sprint(len(took))), Fleet: b.fleet, History: scaling.History{b.fleet.Variants[0].Key: {DecidedAt: b.fleet.At}}})
+		book.Record(memory.Record{Cycle: scaling.CycleID(fmt.Sprint(len(took))), Fleet: b.fleet, History: memory.History{b.fleet.Variants[0].Key: {DecidedAt: b.fleet.At}}})
 	}
 	cancel()
 	for range 2 {

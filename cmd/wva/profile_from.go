@@ -18,6 +18,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
@@ -142,7 +143,7 @@ func profiledOf(all []explain.Explanation) []profiled {
 }
 
 func profiledModel(all []explain.Explanation) []profiled {
-	variants, fits, means := make([]scaling.Variant, len(all)), map[scaling.VariantKey]scaling.Fit{}, make([]scaling.Means, len(all))
+	variants, fits, means := make([]scaling.Variant, len(all)), map[scaling.VariantKey]memory.Fit{}, make([]memory.Means, len(all))
 	for i, e := range all {
 		variants[i], fits[e.Variant.Key], means[i] = e.Variant, e.Past.Fit, e.Past.Traffic.Means
 	}

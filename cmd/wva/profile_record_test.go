@@ -12,6 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
@@ -23,7 +24,7 @@ const learnedFile = "testdata/learned.jsonl"
 // historian decides as the manager does, and keeps the last cycle.
 type historian struct {
 	settings model.Settings
-	history  scaling.History
+	history  memory.History
 	last     record.Cycle
 }
 

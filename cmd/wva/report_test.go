@@ -17,6 +17,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
@@ -48,7 +49,7 @@ func adviseBeside(t *testing.T) advised {
 	c.Settings.Engine, c.Settings.Objective = model.Queueing, scaling.Objective{Class: "gold", TTFT: 2000, ITL: 40}
 	var out advised
 	var lines strings.Builder
-	past := scaling.History{}
+	past := memory.History{}
 	plant.Run(c, 6*time.Hour, func(tick plant.Tick) bool {
 		setup, from := tick.Setup, tick.Case
 		from.History = past

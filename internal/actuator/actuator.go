@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Memory returns how old the decisions are.
@@ -56,7 +57,7 @@ func New(o Options) *Actuator {
 // Its error names the variants that could not be published; the others are published. The
 // Scaler reports replicas that could not be set. Once ctx has ended Apply does nothing,
 // because a process that stops may no longer lead.
-func (a *Actuator) Apply(ctx context.Context, record scaling.Record) error {
+func (a *Actuator) Apply(ctx context.Context, record memory.Record) error {
 	if a.scaler != nil && ctx.Err() == nil {
 		a.scaler.Mark(ctx, record)
 	}
@@ -70,7 +71,7 @@ func (a *Actuator) Apply(ctx context.Context, record scaling.Record) error {
 	return err
 }
 
-func (a *Actuator) publish(record scaling.Record) error {
+func (a *Actuator) publish(record memory.Record) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	ages := a.agesFrom(record)
@@ -81,7 +82,7 @@ func (a *Actuator) publish(record scaling.Record) error {
 // Restore publishes as metrics the decisions of an earlier process, until the first plan is
 // applied. StatusValues makes the record. The External Metrics need no restore: until then
 // they answer from the status. Its error is that of Apply.
-func (a *Actuator) Restore(record scaling.Record) error {
+func (a *Actuator) Restore(record memory.Record) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.metrics.Restore(record, a.agesFrom(record))
@@ -89,7 +90,7 @@ func (a *Actuator) Restore(record scaling.Record) error {
 
 // agesFrom returns the time from which the age of each decision counts, for decisions where
 // it is known.
-func (a *Actuator) agesFrom(record scaling.Record) map[scaling.VariantKey]time.Time {
+func (a *Actuator) agesFrom(record memory.Record) map[scaling.VariantKey]time.Time {
 	from := map[scaling.VariantKey]time.Time{}
 	for _, d := range record.Plan.Decisions {
 		if at := a.memory.AgesFrom(d.Variant); !at.IsZero() {
@@ -114,7 +115,7 @@ func (a *Actuator) Clear() {
 // values returns the External Metrics of each variant with a decision that scalers may read. A
 // decision on a variant that is not in the fleet has no labels; publishing the metrics reports it
 // as an error.
-func values(record scaling.Record, ages map[scaling.VariantKey]time.Time) []external.Value {
+func values(record memory.Record, ages map[scaling.VariantKey]time.Time) []external.Value {
 	fleet := make(map[scaling.VariantKey]scaling.Variant, len(record.Fleet.Variants))
 	for _, v := range record.Fleet.Variants {
 		fleet[v.Key] = v

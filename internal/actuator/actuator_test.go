@@ -20,6 +20,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -45,7 +46,7 @@ func (b *bench) AgesFrom(key scaling.VariantKey) time.Time {
 }
 
 // record records a cycle and publishes it.
-func (b *bench) record(t *testing.T, r scaling.Record) {
+func (b *bench) record(t *testing.T, r memory.Record) {
 	t.Helper()
 	b.book.Record(r)
 	if err := b.Apply(t.Context(), r); err != nil {
@@ -94,8 +95,8 @@ func newVariant(name string) scaling.Variant {
 }
 
 // newRecord returns a cycle that wants 4 replicas of each variant.
-func newRecord(at time.Time, variants ...scaling.Variant) scaling.Record {
-	r := scaling.Record{Cycle: "7", Fleet: scaling.Fleet{At: at, Variants: variants}, Plan: scaling.Plan{At: at}}
+func newRecord(at time.Time, variants ...scaling.Variant) memory.Record {
+	r := memory.Record{Cycle: "7", Fleet: scaling.Fleet{At: at, Variants: variants}, Plan: scaling.Plan{At: at}}
 	for _, v := range variants {
 		d := scaling.Decision{Variant: v.Key, Current: 2}
 		r.Plan.Decisions = append(r.Plan.Decisions, d.Then(scaling.StageOptimize, 4, scaling.ReasonSaturated, ""))
@@ -138,7 +139,7 @@ func TestApplyNamesVariantsOutsideTheFleet(t *testing.T) {
 
 func TestDeletedVariantIsWithdrawn(t *testing.T) {
 	b := newBench()
-	for _, record := range []scaling.Record{newRecord(start, newVariant("v")), newRecord(start)} {
+	for _, record := range []memory.Record{newRecord(start, newVariant("v")), newRecord(start)} {
 		if err := b.Apply(t.Context(), record); err != nil {
 			t.Fatalf("Apply: %v", err)
 		}

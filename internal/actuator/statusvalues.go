@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // StatusValues returns the External Metrics of a process that does not lead, or has not
@@ -50,12 +51,12 @@ func (s *StatusValues) Values(ctx context.Context, namespace string) ([]external
 
 // Record returns the last decisions for the variants of all namespaces as of now, for Restore. Each
 // variant has only the values of its series.
-func (s *StatusValues) Record(ctx context.Context, now time.Time) (scaling.Record, error) {
+func (s *StatusValues) Record(ctx context.Context, now time.Time) (memory.Record, error) {
 	variants, last, err := s.variants(ctx)
 	if err != nil {
-		return scaling.Record{}, fmt.Errorf("listing VariantAutoscalings to publish their decisions again: %w", err)
+		return memory.Record{}, fmt.Errorf("listing VariantAutoscalings to publish their decisions again: %w", err)
 	}
-	record := scaling.Record{Fleet: scaling.Fleet{At: now, Variants: variants}, Plan: scaling.Plan{At: now}}
+	record := memory.Record{Fleet: scaling.Fleet{At: now, Variants: variants}, Plan: scaling.Plan{At: now}}
 	for _, v := range variants {
 		// A status holds no steps; without them the target is Current.
 		record.Plan.Decisions = append(record.Plan.Decisions, scaling.Decision{Variant: v.Key, Current: last[v.Key].Desired})

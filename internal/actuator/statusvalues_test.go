@@ -15,6 +15,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/actuator/external"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // listed is a cache that holds objects.
@@ -155,7 +156,7 @@ func TestAFallbackIsPublishedWithAnAgeThatGrows(t *testing.T) {
 	now := b.now.Add(time.Minute)
 	b = newBench()
 	b.now = now
-	b.book.Restore(v.Key, scaling.Past{Desired: 4, DecidedAt: fell}, time.Time{})
+	b.book.Restore(v.Key, memory.Past{Desired: 4, DecidedAt: fell}, time.Time{})
 	held(now)
 	if age, ok := b.gauge(t, metrics.DecisionAge); !ok || age != 5*60 {
 		t.Errorf("after a restart: age %g s, exported %t; want the 300 since the fallback began", age, ok)

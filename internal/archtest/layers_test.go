@@ -195,7 +195,7 @@ func isCore(pkg string, at int) bool {
 }
 
 // isTestSupport reports whether a package supports tests in the manner of
-// net/http/httptest, as scalingtest does.
+// net/http/httptest, as goldentest does.
 func isTestSupport(pkg string) bool {
 	return strings.HasSuffix(path.Base(pkg), "test")
 }

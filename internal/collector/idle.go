@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // IdleTracker knows for how long each model has been without a request (scaling.Recent). It
@@ -33,7 +34,7 @@ type IdleTracker struct {
 
 // idleModel is what is known of the idle time of a model.
 type idleModel struct {
-	scaling.Activity
+	memory.Activity
 	before scaling.Recent // the latest answer of the source, zero if there is none
 	asked  time.Time      // when the source was last asked about it, zero if never
 	active bool           // by the latest answer it was not idle for the whole span
@@ -90,7 +91,7 @@ func (r *idleModel) span(now time.Time, window, retention time.Duration) time.Du
 	reaches := !r.Until.Before(now.Add(-window + window/windowScrapes))
 	switch {
 	case !told:
-		return scaling.Activity{Seen: r.Seen}.Recall(now, retention)
+		return memory.Activity{Seen: r.Seen}.Recall(now, retention)
 	case reaches:
 		return 0
 	}

@@ -19,7 +19,7 @@ import (
 //	approved       the approval was removed                                  waits
 //
 // The replicas that stay are the fewer of the last desired ones and those that run
-// (scaling.Reductions): the cancellation of an order that was never Ready gives nothing up. A
+// (memory.Reductions): the cancellation of an order that was never Ready gives nothing up. A
 // decision that only repeats the last one, because it has no analysis, is withheld or is paused,
 // does not end a wait.
 //

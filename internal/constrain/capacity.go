@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Capacity lets limited models grow only onto accelerators that are free and that the quota of
@@ -166,7 +167,7 @@ func (c *contest) ranks() iter.Seq[[]*claim] {
 
 // bookCurrent books the replicas that a claim has. It takes room for pods still to be created from
 // the stock, which does not show them.
-func (c *contest) bookCurrent(x *claim, past scaling.Past, now time.Time) {
+func (c *contest) bookCurrent(x *claim, past memory.Past, now time.Time) {
 	x.unplaced = c.unplaced(x, past.Unplaced, now)
 	x.got = min(x.want, x.have-x.unplaced)
 	x.podless = min(x.variant.Replicas.Podless, x.have)

@@ -12,6 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // bid is one decision about a variant that is the only one of its model.
@@ -38,7 +39,7 @@ type bid struct {
 
 // contestOf returns the input and the plan of the bids.
 func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid) (Input, scaling.Plan) {
-	in := Input{Now: start, Variants: map[scaling.VariantKey]scaling.Variant{}, History: scaling.History{}, Limits: Limits{
+	in := Input{Now: start, Variants: map[scaling.VariantKey]scaling.Variant{}, History: memory.History{}, Limits: Limits{
 		Models: map[scaling.ModelKey]LimitedModel{}, Inventory: inventory, Quotas: quotas,
 	}}
 	var plan scaling.Plan
@@ -57,13 +58,13 @@ func contestOf(inventory scaling.Inventory, quotas []scaling.Quota, bids ...bid)
 			v := in.Variants[key]
 			v.Replicas.Ready, v.Replicas.Pending, v.Replicas.Unschedulable = v.Replicas.Ready-b.homeless, v.Replicas.Pending+b.homeless, b.homeless
 			in.Variants[key] = v
-			in.History[key] = scaling.Past{
-				Desired: b.have - b.goes, ProgressAt: start, Unplaced: scaling.Unplaced{Replicas: b.homeless, Since: start.Add(-lostAfter), Cycles: lostCycles},
+			in.History[key] = memory.Past{
+				Desired: b.have - b.goes, ProgressAt: start, Unplaced: memory.Unplaced{Replicas: b.homeless, Since: start.Add(-lostAfter), Cycles: lostCycles},
 			}
 		}
 		if b.stopped {
 			past := in.History[key]
-			past.Podless = scaling.Unplaced{Replicas: 1, Since: start.Add(-lostAfter), Cycles: lostCycles}
+			past.Podless = memory.Unplaced{Replicas: 1, Since: start.Add(-lostAfter), Cycles: lostCycles}
 			in.History[key] = past
 		}
 		if !b.free {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Input is what the stages read beside the plan.
@@ -12,11 +13,11 @@ type Input struct {
 	Cycle    scaling.CycleID // of this plan
 	Variants map[scaling.VariantKey]scaling.Variant
 	Policies map[scaling.ModelKey]Pacing // a model without one has the zero Pacing
-	History  scaling.History             // before the plan
+	History  memory.History              // before the plan
 	// Activity is the remembered activity of each model, updated with this cycle. It is unknown for
 	// a model without an entry.
-	Activity map[scaling.ModelKey]scaling.Activity
-	// Resumed is the size of variants whose load comes back after a lull, from scaling.Busy. 0 or
+	Activity map[scaling.ModelKey]memory.Activity
+	// Resumed is the size of variants whose load comes back after a lull, from memory.Busy. 0 or
 	// no entry means that the load of the variant does not.
 	Resumed map[scaling.VariantKey]scaling.Replicas
 	Limits  Limits

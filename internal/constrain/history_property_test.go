@@ -12,6 +12,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // contestant is a limited variant, the only one of its model, whose replicas take one accelerator
@@ -22,7 +23,7 @@ type contestant struct {
 	running int           // pods with a node
 	pending int           // pods without one
 	ending  []int         // by terminating pod, cycles until it is gone
-	past    scaling.Past  // as the last cycle left it
+	past    memory.Past   // as the last cycle left it
 	target  int           // of the last decision
 	step    scaling.Step  // of the last decision
 	delay   time.Duration // of the target behind the decision

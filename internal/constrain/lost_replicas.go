@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // A replica is lost once no node has taken it for lostAfter and in lostCycles cycles, the first
@@ -17,7 +18,7 @@ const (
 // unplaced returns how many replicas of x no node takes or will take. Nodes have promised
 // room for the other waiting pods, but not for which ones. The first claims are assumed to
 // get it, so that no claim gives back a replica that may be about to start.
-func (c *contest) unplaced(x *claim, past scaling.Unplaced, now time.Time) scaling.Replicas {
+func (c *contest) unplaced(x *claim, past memory.Unplaced, now time.Time) scaling.Replicas {
 	r := x.variant.Replicas
 	if !x.limited || !r.Observed || past.Cycles < lostCycles || now.Sub(past.Since) < lostAfter {
 		return 0

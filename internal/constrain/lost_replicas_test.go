@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // leavingNode returns a known inventory of one node with free, leaving and promised accelerators.
@@ -122,7 +123,7 @@ func TestReplicasAreGivenBackAfterAMinuteAndTwoMoreCycles(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			in, plan := contestOf(leavingNode(0, 0, 0), nil, bid{name: "v", on: "A100", have: 2, want: 2, homeless: 1, rank: 1})
 			key := plan.Decisions[0].Variant
-			var past scaling.Past
+			var past memory.Past
 			for cycle := 1; cycle <= tc.want; cycle++ {
 				in.Now = start.Add(time.Duration(cycle) * tc.interval)
 				past = past.Observe(in.Variants[key].Replicas, in.Now)

@@ -8,7 +8,7 @@ import (
 )
 
 // Resume restores the size of a model whose requests come back after a lull: the size that carried
-// as many requests before it, from scaling.Busy. Resume only adds replicas, and the later stages
+// as many requests before it, from memory.Busy. Resume only adds replicas, and the later stages
 // treat them as any growth. It does not change decisions that Retention made or that have no
 // analysis, nor models that start from zero, which are sized by their backlog.
 func Resume(in Input, plan scaling.Plan) scaling.Plan {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // TestALoadThatComesBackHasItsFleetAgain: at once, within the pace and the bounds that the user
@@ -56,7 +57,7 @@ func TestALoadThatComesBackHasItsFleetAgain(t *testing.T) {
 func TestALoadThatComesBackIsSaidWithItsNumbers(t *testing.T) {
 	in := newRun(8, Pacing{}).input(0)
 	in.Resumed = map[scaling.VariantKey]scaling.Replicas{key: 20}
-	in.History[key] = scaling.Past{Desired: 8, DecidedAt: start, Busy: scaling.Busy{Replicas: 49, Rate: 120, Lull: start.Add(-13 * time.Minute)}}
+	in.History[key] = memory.Past{Desired: 8, DecidedAt: start, Busy: memory.Busy{Replicas: 49, Rate: 120, Lull: start.Add(-13 * time.Minute)}}
 	d := Apply(in, scaling.Plan{Decisions: []scaling.Decision{{Variant: key, Model: model, Current: 8}}}).Decisions[0]
 	want := "requests come back after none arrived since 11:47:00: 49 replicas of this variant served 120 requests/s of the model before"
 	if cause := d.Cause(); cause.Reason != scaling.ReasonLoadReturned || !strings.Contains(cause.Detail, want) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Zero says whether the model may go to zero, and when. With the zero value Retention does
@@ -26,9 +27,9 @@ type Zero struct {
 //	otherwise           not to zero: last desired holds  the same
 //	at zero by decision stays there, unless called       one replica starts
 //
-// Idle is defined by scaling.Activity: every source that shows requests is known and shows none. An
+// Idle is defined by memory.Activity: every source that shows requests is known and shows none. An
 // unknown model is never idle. A paused variant keeps its decision, and so does one whose target
-// cannot be read. The replicas of the latter count until it is scaling.History.Absent.
+// cannot be read. The replicas of the latter count until it is memory.History.Absent.
 //
 // Where zero is not enabled, an idle model shrinks step by step: the optimizer reduces it to the
 // last replica of each variant like any other model, and then Retention decides which of these
@@ -58,7 +59,7 @@ func Retention(in Input, plan scaling.Plan) scaling.Plan {
 // of its own; both go to zero by the activity of the model.
 type retained struct {
 	Zero
-	activity  scaling.Activity
+	activity  memory.Activity
 	in        Input
 	decisions []scaling.Decision // of all models
 	members   []int              // indexes of its own

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // TestGoldenZero compares with the recorded cases. The published version measured the retention
@@ -33,7 +34,7 @@ func TestGoldenZero(t *testing.T) {
 }
 
 // settledAfter returns the activity of a model that has been idle for longer than a period.
-func settledAfter(period time.Duration) scaling.Activity { return quiet(period + time.Second) }
+func settledAfter(period time.Duration) memory.Activity { return quiet(period + time.Second) }
 
 func goldenScaling(t *testing.T, c goldentest.Raw) {
 	var in struct {
@@ -67,7 +68,7 @@ func goldenScaling(t *testing.T, c goldentest.Raw) {
 		pieces = append(pieces, piece{name: v.Name, current: v.CurrentReplicas, ready: v.CurrentReplicas, asked: v.CurrentReplicas, min: v.MinReplicas, gpus: v.AcceleratorCount})
 	}
 	zero := Zero{in.ScaleToZero == "enabled", period}
-	if got, _ := retain(zero, scaling.Activity{}, pieces...); !cmp.Equal(got, runs) {
+	if got, _ := retain(zero, memory.Activity{}, pieces...); !cmp.Equal(got, runs) {
 		t.Errorf("not measured: got %v, want %v", got, runs)
 	}
 	if !zero.Enabled {
@@ -89,7 +90,7 @@ func goldenExceeded(t *testing.T, c goldentest.Raw) {
 	goldentest.Decode(t, c, &in, &want)
 	activity := quiet(time.Duration(in.AgeSeconds) * time.Second)
 	if in.UpdateTimeZero {
-		activity = scaling.Activity{}
+		activity = memory.Activity{}
 	}
 	got, _ := retain(Zero{true, time.Duration(in.RetentionSeconds) * time.Second}, activity, piece{name: "a", current: 1, ready: 1, asked: 1})
 	if in.RetentionSeconds == 0 {
@@ -125,7 +126,7 @@ func goldenZeroRate(t *testing.T, c goldentest.Raw) {
 	for _, v := range in.Variants {
 		asked := v.SolutionReplicas
 		if !v.InSolution {
-			asked, activity = v.CurrentReplicas, scaling.Activity{}
+			asked, activity = v.CurrentReplicas, memory.Activity{}
 		}
 		pieces = append(pieces, piece{name: v.Name, current: v.CurrentReplicas, ready: v.CurrentReplicas, asked: asked, min: v.MinReplicas, cost: v.SolutionCost})
 	}
@@ -148,7 +149,7 @@ func goldenEnforcer(t *testing.T, c goldentest.Raw) {
 	activity := settledAfter(time.Hour)
 	switch {
 	case in.QueryError:
-		activity = scaling.Activity{}
+		activity = memory.Activity{}
 	case in.RequestCount > 0:
 		activity = quiet(30 * time.Minute)
 	}
@@ -175,7 +176,7 @@ func goldenPath1(t *testing.T, c goldentest.Raw) {
 	}
 	var want struct{ Replicas scaling.Replicas }
 	goldentest.Decode(t, c, &in, &want)
-	zero, activity := Zero{true, time.Duration(max(in.RetentionSeconds, 1)) * time.Second}, scaling.Activity{}
+	zero, activity := Zero{true, time.Duration(max(in.RetentionSeconds, 1)) * time.Second}, memory.Activity{}
 	if in.PrevUpdateTimeSet {
 		activity = quiet(time.Duration(in.AgeSeconds) * time.Second)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const (
@@ -27,7 +28,7 @@ type site struct {
 	now      time.Time
 	gateway  bool
 	policy   Pacing
-	history  scaling.History
+	history  memory.History
 	variants []scaling.Variant
 	ordered  []time.Time // by variant, when its replicas were last raised
 	requests []request
@@ -37,7 +38,7 @@ type site struct {
 
 func newSite(t *testing.T, seed uint64) *site {
 	r := rand.New(rand.NewPCG(seed, 8))
-	s := &site{t: t, r: r, now: start, gateway: seed%3 > 0, history: scaling.History{}, ordered: make([]time.Time, 2)}
+	s := &site{t: t, r: r, now: start, gateway: seed%3 > 0, history: memory.History{}, ordered: make([]time.Time, 2)}
 	for i, name := range []string{"a", "b"} {
 		v := scaling.Variant{Key: vkey(name), Model: model, Cost: float64(2 - i), GPUsPerReplica: 1, Bounds: scaling.Bounds{Max: 5}}
 		v.Replicas = scaling.ReplicaCounts{Observed: true, Current: scaling.Replicas(1 + r.IntN(2))}
@@ -157,7 +158,7 @@ func (s *site) decide(snap scaling.Snapshot) {
 	activity := s.history.Model(s.variants).Activity.Then(snap)
 	in := Input{
 		Now: s.now, Variants: map[scaling.VariantKey]scaling.Variant{}, Policies: map[scaling.ModelKey]Pacing{model: s.policy},
-		History: s.history, Activity: map[scaling.ModelKey]scaling.Activity{model: activity},
+		History: s.history, Activity: map[scaling.ModelKey]memory.Activity{model: activity},
 	}
 	waiting, _ := s.held()
 	current, _ := s.replicas()
@@ -188,9 +189,9 @@ func (s *site) decide(snap scaling.Snapshot) {
 
 // restart drops what is in memory only; the decisions are in status.
 func (s *site) restart() {
-	kept := scaling.History{}
+	kept := memory.History{}
 	for k, p := range s.history {
-		kept[k] = scaling.Past{Desired: p.Desired, DecidedAt: p.DecidedAt}
+		kept[k] = memory.Past{Desired: p.Desired, DecidedAt: p.DecidedAt}
 	}
 	s.history = kept
 }

@@ -10,6 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // piece is one variant of a model, known by its name, that passes through Retention.
@@ -31,21 +32,21 @@ type piece struct {
 func vkey(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "ns", Name: name} }
 
 // quiet returns the activity of a model that is known to have been idle for d.
-func quiet(d time.Duration) scaling.Activity {
-	return scaling.Activity{At: start, Life: scaling.LifeIdle, IdleSince: start.Add(-d), Until: start}
+func quiet(d time.Duration) memory.Activity {
+	return memory.Activity{At: start, Life: scaling.LifeIdle, IdleSince: start.Add(-d), Until: start}
 }
 
 // then returns a with the life and the detail of later.
-func then(a, later scaling.Activity) scaling.Activity {
+func then(a, later memory.Activity) memory.Activity {
 	a.Life, a.Detail = later.Life, later.Detail
 	return a
 }
 
 // retain passes the pieces through Retention and returns the target of each.
-func retain(zero Zero, activity scaling.Activity, pieces ...piece) (map[string]scaling.Replicas, scaling.Plan) {
+func retain(zero Zero, activity memory.Activity, pieces ...piece) (map[string]scaling.Replicas, scaling.Plan) {
 	in := Input{
-		Now: start, Variants: map[scaling.VariantKey]scaling.Variant{}, History: scaling.History{},
-		Policies: map[scaling.ModelKey]Pacing{model: {Zero: zero}}, Activity: map[scaling.ModelKey]scaling.Activity{model: activity},
+		Now: start, Variants: map[scaling.VariantKey]scaling.Variant{}, History: memory.History{},
+		Policies: map[scaling.ModelKey]Pacing{model: {Zero: zero}}, Activity: map[scaling.ModelKey]memory.Activity{model: activity},
 	}
 	var plan scaling.Plan
 	for _, p := range pieces {
@@ -56,7 +57,7 @@ func retain(zero Zero, activity scaling.Activity, pieces ...piece) (map[string]s
 		}
 		in.Variants[k] = v
 		if p.decided {
-			past := scaling.Past{Desired: p.stands, DecidedAt: start.Add(-cmp.Or(p.ago, time.Hour))}
+			past := memory.Past{Desired: p.stands, DecidedAt: start.Add(-cmp.Or(p.ago, time.Hour))}
 			in.History[k] = past.See(!p.missing, start.Add(-p.unseen))
 		}
 		plan.Decisions = append(plan.Decisions, scaling.Decision{Variant: k, Model: model, Current: p.current, Fallback: true}.
@@ -73,12 +74,12 @@ func retain(zero Zero, activity scaling.Activity, pieces ...piece) (map[string]s
 func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 	on, off := Zero{true, 10 * time.Minute}, Zero{false, 10 * time.Minute}
 	long, short := quiet(time.Hour), quiet(9*time.Minute)
-	active, unknown := scaling.Activity{At: start, Life: scaling.LifeActive}, scaling.Activity{At: start, Detail: "no metrics"}
+	active, unknown := memory.Activity{At: start, Life: scaling.LifeActive}, memory.Activity{At: start, Detail: "no metrics"}
 	one := piece{name: "a", current: 3, ready: 3, asked: 1}
 	tests := []struct {
 		name     string
 		zero     Zero
-		activity scaling.Activity
+		activity memory.Activity
 		pieces   []piece
 		want     map[string]scaling.Replicas
 		reason   scaling.Reason // of the first decision, "" where Retention leaves it alone
@@ -88,7 +89,7 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 		{"idle, and not for long", on, short, []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
 		{"active", on, active, []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
 		{"not known to be idle", on, unknown, []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
-		{"never seen", on, scaling.Activity{}, []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
+		{"never seen", on, memory.Activity{}, []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
 		{"no policy", Zero{}, long, []piece{one}, map[string]scaling.Replicas{"a": 1}, ""},
 		{
 			"each variant to its own minimum", on, long,
@@ -158,13 +159,13 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 			"",
 		},
 		{
-			"off: while it starts the model is not known to be idle", off, then(long, scaling.Activity{Life: scaling.LifeUnknown}),
+			"off: while it starts the model is not known to be idle", off, then(long, memory.Activity{Life: scaling.LifeUnknown}),
 			[]piece{{name: "a", current: 1, asked: 0, cost: 1, stands: 1, decided: true, ago: time.Minute}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
 			map[string]scaling.Replicas{"a": 1, "b": 1},
 			scaling.ReasonLastReplica,
 		},
 		{
-			"off: nor does the other go then", off, then(long, scaling.Activity{Life: scaling.LifeUnknown}),
+			"off: nor does the other go then", off, then(long, memory.Activity{Life: scaling.LifeUnknown}),
 			[]piece{{name: "a", current: 1, ready: 1, asked: 1, cost: 1}, {name: "b", current: 1, ready: 1, asked: 1, cost: 9}},
 			map[string]scaling.Replicas{"a": 1, "b": 1},
 			scaling.ReasonLastReplica,
@@ -236,7 +237,7 @@ func TestRetentionDecidesWhetherThereAreReplicas(t *testing.T) {
 }
 
 func TestRetentionSaysWhyAModelIsKept(t *testing.T) {
-	_, plan := retain(Zero{true, 10 * time.Minute}, scaling.Activity{At: start, Detail: "a: 1 of 2 replicas say what they do"}, piece{name: "a", current: 2, ready: 1})
+	_, plan := retain(Zero{true, 10 * time.Minute}, memory.Activity{At: start, Detail: "a: 1 of 2 replicas say what they do"}, piece{name: "a", current: 2, ready: 1})
 	step := plan.Decisions[0].Steps[1]
 	if want := "a: 1 of 2 replicas say what they do"; !strings.Contains(step.Detail, want) || step.To != 2 {
 		t.Errorf("got %+v, want 2 replicas and %q", step, want)
@@ -248,12 +249,12 @@ func TestRetentionSaysWhyAModelIsKept(t *testing.T) {
 func TestZeroIsNoFallback(t *testing.T) {
 	on := Zero{true, 10 * time.Minute}
 	for name, c := range map[string]struct {
-		activity scaling.Activity
+		activity memory.Activity
 		piece    piece
 		want     bool
 	}{
 		"idle for longer":      {quiet(time.Hour), piece{name: "a", current: 1, ready: 1, asked: 1}, false},
-		"at zero":              {scaling.Activity{}, piece{name: "a", decided: true}, false},
+		"at zero":              {memory.Activity{}, piece{name: "a", decided: true}, false},
 		"held within the time": {quiet(time.Minute), piece{name: "a", current: 1, ready: 1}, true},
 	} {
 		if _, plan := retain(on, c.activity, c.piece); plan.Decisions[0].Fallback != c.want {
@@ -267,9 +268,9 @@ func TestZeroIsNoFallback(t *testing.T) {
 func TestZeroIsNotPaced(t *testing.T) {
 	v := scaling.Variant{Key: key, Model: model, Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: 3, Ready: 3}}
 	in := Input{
-		Now: start, Variants: map[scaling.VariantKey]scaling.Variant{key: v}, History: scaling.History{key: {Desired: 3, DecidedAt: start.Add(-time.Hour)}},
+		Now: start, Variants: map[scaling.VariantKey]scaling.Variant{key: v}, History: memory.History{key: {Desired: 3, DecidedAt: start.Add(-time.Hour)}},
 		Policies: map[scaling.ModelKey]Pacing{model: {ScaleDownStabilization: time.Hour, MaxScaleDownStep: 1, Zero: Zero{true, time.Minute}}},
-		Activity: map[scaling.ModelKey]scaling.Activity{model: quiet(2 * time.Minute)},
+		Activity: map[scaling.ModelKey]memory.Activity{model: quiet(2 * time.Minute)},
 	}
 	var got scaling.Decision
 	for asked := range 4 { // also where the optimizer asks for zero itself
@@ -287,7 +288,7 @@ func TestZeroIsNotPaced(t *testing.T) {
 func TestRetentionLeavesItsInput(t *testing.T) {
 	in := Input{
 		Now: start, Variants: map[scaling.VariantKey]scaling.Variant{key: {Key: key, Model: model, Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}}},
-		Policies: map[scaling.ModelKey]Pacing{model: {Zero: Zero{true, time.Minute}}}, Activity: map[scaling.ModelKey]scaling.Activity{model: quiet(time.Hour)},
+		Policies: map[scaling.ModelKey]Pacing{model: {Zero: Zero{true, time.Minute}}}, Activity: map[scaling.ModelKey]memory.Activity{model: quiet(time.Hour)},
 	}
 	plan := scaling.Plan{Decisions: []scaling.Decision{{Variant: key, Model: model, Current: 1, Fallback: true}}}
 	before := fmt.Sprintf("%+v", plan)

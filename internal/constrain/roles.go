@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // RoleDemand is the demand of one role of a model, and the supply of one replica of each variant.
@@ -158,7 +159,7 @@ func (m *roles) change(i int, to scaling.Replicas, detail string) {
 
 // reduceTogether takes back the reductions of a role while the load of the other is unknown and the
 // model is not idle.
-func (m *roles) reduceTogether(activity scaling.Activity) {
+func (m *roles) reduceTogether(activity memory.Activity) {
 	if activity.Life == scaling.LifeIdle || m.unknown(&m.prefill) == m.unknown(&m.decode) {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // remembered is the least time for which wants are kept: the longest period that the configuration
@@ -44,10 +45,10 @@ func Stabilize(in Input, plan scaling.Plan) scaling.Plan {
 // Wants returns the wants of the variant of d with the present one added: the number that the
 // stages before Stabilize decided, less the replicas that could go too (Decision.Spare). A withheld
 // reduction adds no want: the last one stays.
-func Wants(in Input, d scaling.Decision) scaling.Wants {
+func Wants(in Input, d scaling.Decision) memory.Wants {
 	v, ok := in.Variants[d.Variant]
 	if !ok {
-		return scaling.Wants{}
+		return memory.Wants{}
 	}
 	wants, policy := in.History[d.Variant].Wants, in.Policies[d.Model]
 	keep := max(remembered, policy.ScaleUpStabilization, policy.ScaleDownStabilization)
@@ -72,7 +73,7 @@ type pace struct {
 	Pacing
 	variant     scaling.Variant
 	lastDesired scaling.Replicas // replicas if the cycle changes nothing
-	wants       scaling.Wants
+	wants       memory.Wants
 	now         time.Time
 }
 
@@ -143,7 +144,7 @@ func (p pace) because(period time.Duration) string {
 }
 
 // since returns the time since w was last wanted, 0 where it is wanted now.
-func (p pace) since(w scaling.Want) time.Duration {
+func (p pace) since(w memory.Want) time.Duration {
 	if w.Until.IsZero() {
 		return 0
 	}

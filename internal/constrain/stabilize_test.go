@@ -11,6 +11,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var (
@@ -24,13 +25,13 @@ var (
 type run struct {
 	policy  Pacing
 	bounds  scaling.Bounds
-	history scaling.History
+	history memory.History
 	counts  scaling.ReplicaCounts
 	startUp time.Duration
 }
 
 func newRun(replicas scaling.Replicas, p Pacing) *run {
-	r := &run{policy: p, bounds: scaling.Unbounded(), history: scaling.History{}}
+	r := &run{policy: p, bounds: scaling.Unbounded(), history: memory.History{}}
 	r.has(replicas, replicas)
 	return r
 }
@@ -287,7 +288,7 @@ func TestNothingShrinksWithinAPeriodOfTheStart(t *testing.T) {
 	r := newRun(4, Pacing{ScaleDownStabilization: 2 * time.Minute})
 	r.follow(0, 3)
 	past := r.history[key]
-	past.Wants = scaling.Wants{}
+	past.Wants = memory.Wants{}
 	r.history[key] = past
 	for after := time.Minute; after < 3*time.Minute; after += time.Second {
 		if got := r.follow(after, 3); got != 4 {

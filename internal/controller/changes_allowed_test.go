@@ -110,12 +110,12 @@ func TestAWaitOutlivesTheManager(t *testing.T) {
 	va.Status = statusAfter(va, explanation(awaits("5", 1)))
 	for name, change := range map[string]func(){"waiting": func() {}, "under way": func() { va.Status = statusAfter(va, explanation(approvedBefore)) }} {
 		change()
-		memory := ledger.New()
-		if err := Restore(t.Context(), listed{items: []v1alpha1.VariantAutoscaling{*va}}, memory); err != nil {
+		book := ledger.New()
+		if err := Restore(t.Context(), listed{items: []v1alpha1.VariantAutoscaling{*va}}, book); err != nil {
 			t.Fatal(err)
 		}
 		want := scaling.Reduction{Cycle: "5", Since: at(80), From: 2, To: 1}
-		if diff := cmp.Diff(want, memory.History()[keyV].Reductions.Reduction); diff != "" {
+		if diff := cmp.Diff(want, book.History()[keyV].Reductions.Reduction); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // naming makes an object name the service class with a key.
@@ -80,10 +81,10 @@ func TestConfigurationValidSaysWhichClassAndProfileAreMissing(t *testing.T) {
 			v := view{explained: true, classes: tt.named}
 			v.Variant = tt.variant
 			if tt.learned {
-				v.Past.Fit.Bands = []scaling.Band{{ITL: scaling.Sums{}.Plus([3]float64{1, 1, 1}, 15, scaling.LooksEnough, 10)}}
+				v.Past.Fit.Bands = []memory.Band{{ITL: memory.Sums{}.Plus([3]float64{1, 1, 1}, 15, memory.LooksEnough, 10)}}
 			}
 			if tt.shared > 0 {
-				v.Past.Fit.Shared = scaling.Shared{Bands: []scaling.Band{{}}, Namespaces: tt.shared}
+				v.Past.Fit.Shared = memory.Shared{Bands: []memory.Band{{}}, Namespaces: tt.shared}
 			}
 			want := condition(v1alpha1.ConditionConfigurationValid, status, tt.reason, tt.want)
 			if diff := cmp.Diff(want, configurationValid(&fixedFindings{engine: tt.engine, classes: tt.classes}, tt.va, v).Condition); diff != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Configured knows the configuration of variants.
@@ -83,7 +84,7 @@ func configurationValid(c Configured, va *v1alpha1.VariantAutoscaling, v view) s
 
 // unlearned returns the condition of a variant without a profile: it says whether one is shared,
 // computed or missing until one is learned.
-func unlearned(v scaling.Variant, shared scaling.Shared, engine string) metav1.Condition {
+func unlearned(v scaling.Variant, shared memory.Shared, engine string) metav1.Condition {
 	const kind = v1alpha1.ConditionConfigurationValid
 	if shared.Known() {
 		return condition(kind, metav1.ConditionTrue, v1alpha1.ReasonConfigurationAccepted, explain.ProfileShared(engine))

@@ -8,6 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // at returns an instant, a number of seconds after the beginning.
@@ -48,7 +49,7 @@ func explanation(change ...func(*explain.Explanation)) explain.Explanation {
 			Replicas: scaling.ReplicaCounts{Observed: true, Current: 2, Ready: 2},
 		},
 		Decision: scaling.Decision{Variant: keyV, Model: model, Current: 2}.Then(scaling.StageOptimize, 2, scaling.ReasonSteady, "enough"),
-		Past:     scaling.Past{Desired: 2, DecidedAt: at(40), ProgressAt: at(40)},
+		Past:     memory.Past{Desired: 2, DecidedAt: at(40), ProgressAt: at(40)},
 		Snapshot: scaling.Snapshot{Model: model, Replicas: []scaling.ReplicaSample{sample(scaling.Fresh), sample(scaling.Fresh)}},
 	}
 	for _, f := range change {
@@ -72,7 +73,7 @@ func deciding(to scaling.Replicas, reason scaling.Reason) func(*explain.Explanat
 	return func(e *explain.Explanation) {
 		e.Decision = scaling.Decision{Variant: keyV, Current: e.Variant.Replicas.Current}.Then(scaling.StageOptimize, to, reason, "why")
 		if e.Past.Desired != to {
-			e.Past = scaling.Past{Desired: to, DecidedAt: e.At, ProgressAt: e.At}
+			e.Past = memory.Past{Desired: to, DecidedAt: e.At, ProgressAt: e.At}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 func TestCostsThatSayNothingBesideEachOtherAreToldWhenThatBegins(t *testing.T) {
@@ -21,9 +22,9 @@ func TestCostsThatSayNothingBesideEachOtherAreToldWhenThatBegins(t *testing.T) {
 			all = append(all, w)
 		}
 		decision := scaling.Decision{Variant: keyV, Model: v.Model, Current: 2}.Then(scaling.StageOptimize, 2, scaling.ReasonSteady, "why")
-		f.ledger.Record(scaling.Record{
+		f.ledger.Record(memory.Record{
 			Cycle: "c", Fleet: scaling.Fleet{Variants: all}, Snapshots: []scaling.Snapshot{{Model: v.Model, Variants: all}},
-			History: scaling.History{keyV: scaling.Past{}.Decide(2, at(seconds))}, Plan: scaling.Plan{At: at(seconds), Decisions: []scaling.Decision{decision}},
+			History: memory.History{keyV: memory.Past{}.Decide(2, at(seconds))}, Plan: scaling.Plan{At: at(seconds), Decisions: []scaling.Decision{decision}},
 		})
 		f.reconcile(t)
 	}

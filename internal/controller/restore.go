@@ -12,13 +12,14 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Restorer takes over the decisions of an earlier process.
 type Restorer interface {
 	// Restore remembers p for a variant, and when an analysis last stood behind the decision, zero
 	// where that is unknown.
-	Restore(key scaling.VariantKey, p scaling.Past, analyzedAt time.Time)
+	Restore(key scaling.VariantKey, p memory.Past, analyzedAt time.Time)
 }
 
 var _ Restorer = (*ledger.Ledger)(nil)
@@ -45,13 +46,13 @@ func Restore(ctx context.Context, reader client.Reader, memory Restorer) error {
 // not followed has waited since it was decided on, so an overdue order stays overdue. For any
 // other, the wait begins with the first look at the target, because the status does not tell the
 // progress since. An obstacle that would stop the next decision is no order.
-func pastOf(s v1alpha1.VariantAutoscalingStatus) (scaling.Past, bool) {
+func pastOf(s v1alpha1.VariantAutoscalingStatus) (memory.Past, bool) {
 	d := s.DesiredOptimizedAlloc
 	if d == nil || d.LastUpdate == nil || d.LastUpdate.UpdateTime.IsZero() || suppressed(s) || advised(s) {
-		return scaling.Past{}, false
+		return memory.Past{}, false
 	}
 	at := d.LastUpdate.UpdateTime.Time
-	past := scaling.Past{Desired: scaling.Replicas(d.NumReplicas), Change: scaling.Replicas(d.LastUpdate.NumReplicasChanged), DecidedAt: at}
+	past := memory.Past{Desired: scaling.Replicas(d.NumReplicas), Change: scaling.Replicas(d.LastUpdate.NumReplicasChanged), DecidedAt: at}
 	past.Reductions.Reduction = reductionOf(s)
 	last := reported(s)
 	latent := last.atRest && slices.Contains(byScaler, last.reason) // nothing was ordered

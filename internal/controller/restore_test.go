@@ -14,6 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // listed is a cache that holds VariantAutoscalings.
@@ -54,22 +55,22 @@ func TestRestoreTakesOverWhatStatusHolds(t *testing.T) {
 		with(held, statusAfter(object(), explanation(), explanation(later(200), fallback(2)))),
 		with(overdue, late), with(inert, latent), with("suppressed", suppressed), with("advised", advised), with("undated", undated), with("none", none), with("new", v1alpha1.VariantAutoscalingStatus{}),
 	}}
-	memory := ledger.New()
-	if err := Restore(t.Context(), reader, memory); err != nil {
+	book := ledger.New()
+	if err := Restore(t.Context(), reader, book); err != nil {
 		t.Fatal(err)
 	}
 	key := func(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: "n", Name: name} }
-	want := scaling.History{
+	want := memory.History{
 		key(steady):  {Desired: 3, Change: 1, DecidedAt: at(100)},
 		key(held):    {Desired: 2, DecidedAt: at(200)},
 		key(overdue): {Desired: 3, Change: 1, DecidedAt: at(100), ProgressAt: at(100)},
 		key(inert):   {Desired: 2, DecidedAt: at(40)},
 	}
-	if diff := cmp.Diff(memory.History(), want); diff != "" {
+	if diff := cmp.Diff(book.History(), want); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}
 	for name, want := range map[string]time.Time{steady: at(100), held: at(200)} {
-		if got := memory.AgesFrom(key(name)); !got.Equal(want) {
+		if got := book.AgesFrom(key(name)); !got.Equal(want) {
 			t.Errorf("%s: as old as %v, want %v", name, got, want)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // retryConflict is the time after which a status is written again whose object changed meanwhile:
@@ -40,7 +41,7 @@ type Ledger interface {
 	// when no cycle has seen it.
 	Explain(key scaling.VariantKey) (explain.Explanation, bool)
 	// Latest returns the record of the last cycle, and false before the first.
-	Latest() (scaling.Record, bool)
+	Latest() (memory.Record, bool)
 	// Watch returns a channel that receives after every cycle.
 	Watch() <-chan struct{}
 }

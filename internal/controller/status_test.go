@@ -24,6 +24,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // fakeObjects holds objects and counts the writes.
@@ -177,7 +178,7 @@ func (f fixture) cycle(seconds int, current, to scaling.Replicas, reason scaling
 	e := explanation(later(seconds), running(current, current, 0), deciding(to, reason), measured(float64(seconds), 5))
 	history := f.ledger.History()
 	history[keyV] = history[keyV].Decide(to, at(seconds))
-	f.ledger.Record(scaling.Record{
+	f.ledger.Record(memory.Record{
 		Cycle: scaling.CycleID(strconv.Itoa(seconds)), Fleet: scaling.Fleet{Variants: []scaling.Variant{e.Variant}},
 		Snapshots: []scaling.Snapshot{e.Snapshot}, History: history,
 		Plan: scaling.Plan{At: at(seconds), Decisions: []scaling.Decision{e.Decision}},

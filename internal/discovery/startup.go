@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // A pod says when it last became Ready, not when it first did: a readiness probe that fails for a
@@ -45,16 +46,16 @@ func restarted(p *corev1.Pod) bool {
 
 // startUp returns how long a pod took to its first Ready, and false where that is unknown. awaited
 // is whether the pod was seen before its first Ready.
-func (p pod) startUp(awaited bool) (scaling.StartUp, bool) {
+func (p pod) startUp(awaited bool) (memory.StartUp, bool) {
 	took := p.readyAt.Sub(p.created)
 	switch {
-	case !p.ready || took < 0 || took > scaling.LongestStartUp:
-		return scaling.StartUp{}, false
+	case !p.ready || took < 0 || took > memory.LongestStartUp:
+		return memory.StartUp{}, false
 	case !awaited && (p.restarted || took > longestUnseen):
-		return scaling.StartUp{}, false
+		return memory.StartUp{}, false
 	}
 	// The API server's times are whole seconds, and a start-up of 0 would mean that there is none.
-	return scaling.StartUp{Pod: p.id(), Created: p.created.UTC(), Took: max(time.Second, took.Truncate(time.Second))}, true
+	return memory.StartUp{Pod: p.id(), Created: p.created.UTC(), Took: max(time.Second, took.Truncate(time.Second))}, true
 }
 
 // id returns a short permanent ID of the pod. Eight digits of a UID distinguish twenty pods.
@@ -81,7 +82,7 @@ type started struct {
 // remembers nothing. It is safe for concurrent use.
 type startUps struct {
 	mu      sync.Mutex
-	known   map[started]scaling.StartUps
+	known   map[started]memory.StartUps
 	seen    map[started]time.Time // when the variant was last in the fleet
 	awaited map[string]bool       // pods that had not been Ready yet, as last seen
 }
@@ -95,7 +96,7 @@ func (s *startUps) observe(variants []scaling.Variant, targets []target, now tim
 	awaited := map[string]bool{}
 	for i := range variants {
 		key := started{variants[i].Model, variants[i].Key.Name}
-		var fresh scaling.StartUps
+		var fresh memory.StartUps
 		for _, p := range targets[i].pods {
 			if p.neverReady {
 				awaited[p.id()] = true
@@ -108,21 +109,21 @@ func (s *startUps) observe(variants []scaling.Variant, targets []target, now tim
 			s.known[key] = s.known[key].Merge(fresh)
 		}
 		s.seen[key] = now
-		variants[i] = variants[i].StartingLike(s.known[key])
+		variants[i] = memory.StartingLike(variants[i], s.known[key])
 	}
 	s.awaited = awaited
 	maps.DeleteFunc(s.seen, func(_ started, at time.Time) bool { return now.Sub(at) > unseenFor })
-	maps.DeleteFunc(s.known, func(key started, _ scaling.StartUps) bool { return s.seen[key].IsZero() })
+	maps.DeleteFunc(s.known, func(key started, _ memory.StartUps) bool { return s.seen[key].IsZero() })
 }
 
 func (s *startUps) init() {
 	if s.known == nil {
-		s.known, s.seen = map[started]scaling.StartUps{}, map[started]time.Time{}
+		s.known, s.seen = map[started]memory.StartUps{}, map[started]time.Time{}
 	}
 }
 
 // restore adds what an earlier process remembered of a model, as if seen at now.
-func (s *startUps) restore(model scaling.ModelKey, of scaling.VariantStartUps, now time.Time) {
+func (s *startUps) restore(model scaling.ModelKey, of memory.VariantStartUps, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.init()
@@ -138,13 +139,13 @@ func (s *startUps) restore(model scaling.ModelKey, of scaling.VariantStartUps, n
 }
 
 // all returns the start-ups of each model.
-func (s *startUps) all() map[scaling.ModelKey]scaling.VariantStartUps {
+func (s *startUps) all() map[scaling.ModelKey]memory.VariantStartUps {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := map[scaling.ModelKey]scaling.VariantStartUps{}
+	out := map[scaling.ModelKey]memory.VariantStartUps{}
 	for key, ups := range s.known {
 		if out[key.model] == nil {
-			out[key.model] = scaling.VariantStartUps{}
+			out[key.model] = memory.VariantStartUps{}
 		}
 		out[key.model][key.variant] = ups
 	}
@@ -153,17 +154,17 @@ func (s *startUps) all() map[scaling.ModelKey]scaling.VariantStartUps {
 
 // RestoreStartUps adds the start-ups that an earlier process remembered of each model. Call it
 // before the first Fleet.
-func (c *Cluster) RestoreStartUps(of map[scaling.ModelKey]scaling.VariantStartUps, now time.Time) {
+func (c *Cluster) RestoreStartUps(of map[scaling.ModelKey]memory.VariantStartUps, now time.Time) {
 	for model, ups := range of {
 		c.startUps.restore(model, ups, now)
 	}
 }
 
 // AllStartUps returns the start-ups of each model that Fleet observed or RestoreStartUps added.
-func (c *Cluster) AllStartUps() map[scaling.ModelKey]scaling.VariantStartUps { return c.startUps.all() }
+func (c *Cluster) AllStartUps() map[scaling.ModelKey]memory.VariantStartUps { return c.startUps.all() }
 
 // StartUps returns the start-ups of a variant that serves model.
-func (c *Cluster) StartUps(model scaling.ModelKey, variant string) scaling.StartUps {
+func (c *Cluster) StartUps(model scaling.ModelKey, variant string) memory.StartUps {
 	c.startUps.mu.Lock()
 	defer c.startUps.mu.Unlock()
 	return c.startUps.known[started{model, variant}]

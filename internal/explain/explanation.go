@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Explanation is everything known about the last decision of one variant. `GET
@@ -22,7 +23,7 @@ type Explanation struct {
 	Changed Change `json:"changed,omitzero"`
 	// Decided is false when nothing could be decided and nothing is published.
 	Decided  bool             `json:"decided"`
-	Past     scaling.Past     `json:"past"`
+	Past     memory.Past      `json:"past"`
 	Analysis scaling.Analysis `json:"analysis"`
 	// Sizing is the analysis by queueing models and objectives, where the engine of the model makes
 	// one. It equals Analysis where it decided.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
@@ -262,7 +263,7 @@ func or(text, otherwise string) string {
 
 // idle says for how long the model has been idle, or else why it is not known to be idle and so
 // does not go to zero; "" where no cycle has looked.
-func idle(a scaling.Activity) string {
+func idle(a memory.Activity) string {
 	switch {
 	case a.At.IsZero():
 		return ""

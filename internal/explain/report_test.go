@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected reports")
@@ -38,7 +39,7 @@ func TestReport(t *testing.T) {
 	}
 	full := Explanation{
 		Cycle: "42", At: now.Add(-2 * time.Second), AnalyzedAt: now.Add(-2 * time.Second), Variant: variant, Decided: true, Decision: grown,
-		Past: scaling.Past{Desired: 3, DecidedAt: now.Add(-70 * time.Second)}, Analysis: analysis, Model: []scaling.Decision{stuck, grown},
+		Past: memory.Past{Desired: 3, DecidedAt: now.Add(-70 * time.Second)}, Analysis: analysis, Model: []scaling.Decision{stuck, grown},
 		Snapshot: scaling.Snapshot{
 			Model: model, Window: time.Minute,
 			Load: scaling.Load{ArrivalRate: scaling.Measured(12.34, scaling.Fresh), GatewayQueue: scaling.Reading{State: scaling.NotApplicable}},
@@ -63,7 +64,7 @@ func TestReport(t *testing.T) {
 		List:  []scaling.Scaler{{Kind: scaling.KindHPA, Name: "llama", Bounds: scaling.Bounds{Min: 1, Max: 2}, Asks: 2}},
 	})
 	full.Actuation.Reason, full.Actuation.Message = "HPALimited", "HorizontalPodAutoscaler llama goes up to 2"
-	full.StartUps = StartUpsOf(scaling.StartUps{
+	full.StartUps = StartUpsOf(memory.StartUps{
 		{Pod: "a", Created: now.Add(-9 * time.Hour), Took: 97 * time.Second, Restored: true},
 		{Pod: "b", Created: now.Add(-3 * time.Hour), Took: 130 * time.Second},
 	})
@@ -100,7 +101,7 @@ func TestReport(t *testing.T) {
 	waits := full
 	waits.Decision = decided(cheap, 2, 1, scaling.ReasonSpareCapacity, "2 of 2 replicas are not saturated").
 		Then(scaling.StageStabilize, 2, scaling.ReasonStabilizing, "fewer than 2 replicas have been wanted for 45s, scaleDownStabilization is 2m0s")
-	waits.Past = scaling.Past{Desired: 2, DecidedAt: now.Add(-time.Hour)}
+	waits.Past = memory.Past{Desired: 2, DecidedAt: now.Add(-time.Hour)}
 	waits.Analysis = scaling.Analysis{
 		Model: model, Analyzer: "saturation", Signal: scaling.Shrink, Unit: scaling.UnitReplicas, Demand: 0.4, Supply: 2,
 		Anticipated: 2, Detail: "2 of 2 replicas are not saturated",
@@ -187,23 +188,23 @@ func TestANameWritesNoLineOfAReport(t *testing.T) {
 func TestAReportSaysWhyAModelIsNotIdle(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
-		activity scaling.Activity
+		activity memory.Activity
 		want     string
 	}{
 		"idle": {
-			scaling.Activity{At: now, Life: scaling.LifeIdle, Detail: "nothing runs, waits or arrives", IdleSince: now.Add(-250 * time.Second), Until: now},
+			memory.Activity{At: now, Life: scaling.LifeIdle, Detail: "nothing runs, waits or arrives", IdleSince: now.Add(-250 * time.Second), Until: now},
 			"  idle        for 4m10s: nothing runs, waits or arrives\n",
 		},
 		"active": {
-			scaling.Activity{At: now, Life: scaling.LifeActive, Detail: "a-0: 3 requests run, 0 wait"},
+			memory.Activity{At: now, Life: scaling.LifeActive, Detail: "a-0: 3 requests run, 0 wait"},
 			"  idle        no: a-0: 3 requests run, 0 wait\n",
 		},
 		"not known": {
-			scaling.Activity{At: now, Detail: "a: 1 of 2 replicas say what they do"},
+			memory.Activity{At: now, Detail: "a: 1 of 2 replicas say what they do"},
 			"  idle        not known: a: 1 of 2 replicas say what they do\n",
 		},
 	} {
-		e := Explanation{Past: scaling.Past{ModelPast: scaling.ModelPast{Activity: tt.activity}}}
+		e := Explanation{Past: memory.Past{ModelPast: memory.ModelPast{Activity: tt.activity}}}
 		if got := Report(e, now); !strings.Contains(got, tt.want) {
 			t.Errorf("%s: got\n%s\nwant %q in it", name, got, tt.want)
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // StartUps sums up how long pods of a variant took from their creation to their first Ready. The
@@ -18,9 +18,9 @@ type StartUps struct {
 }
 
 // StartUpsOf returns the summary of s.
-func StartUpsOf(s scaling.StartUps) StartUps {
+func StartUpsOf(s memory.StartUps) StartUps {
 	d := s.Durations()
-	out := StartUps{Usual: Duration(d.Quantile(scaling.UsualStartUp)), Slow: Duration(d.Quantile(scaling.SlowStartUp)), Pods: len(s)}
+	out := StartUps{Usual: Duration(d.Quantile(memory.UsualStartUp)), Slow: Duration(d.Quantile(memory.SlowStartUp)), Pods: len(s)}
 	for _, one := range s {
 		if one.Restored {
 			out.Restored++

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // change is a decision that changed a number, without its time.
@@ -31,7 +32,7 @@ const (
 )
 
 // changeOf returns the change of a decision, and false where the number stays the same.
-func changeOf(id scaling.CycleID, d scaling.Decision, past scaling.History) (change, bool) {
+func changeOf(id scaling.CycleID, d scaling.Decision, past memory.History) (change, bool) {
 	from := d.Current
 	if p, ok := past[d.Variant]; ok {
 		from = p.Desired

@@ -9,6 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Fleet returns the models of the last cycle in the namespaces that the caller may read, the most
@@ -134,7 +135,7 @@ func merge(troubles, conditions []explain.Trouble) []explain.Trouble {
 }
 
 // action returns whether a decision grows, shrinks or holds the number decided on before.
-func action(d scaling.Decision, past scaling.Past, history scaling.History) string {
+func action(d scaling.Decision, past memory.Past, history memory.History) string {
 	from := d.Current
 	if _, known := history[d.Variant]; known {
 		from = past.Desired
@@ -155,7 +156,7 @@ func reason(d scaling.Decision) string {
 
 // late returns how many replicas were ordered and have been missing for longer than twice the usual
 // start-up. The optimizer waits as long.
-func late(c Cycle, v scaling.Variant, past scaling.Past) scaling.Replicas {
+func late(c Cycle, v scaling.Variant, past memory.Past) scaling.Replicas {
 	n := scaling.Replicas(0)
 	for _, m := range past.Waits.Missing(v.Replicas.Ready, past.Desired, past.DecidedAt) {
 		if !m.WasReady && c.Now.Sub(m.Since) > v.Patience(2) {

@@ -14,6 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var start = time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
@@ -53,7 +54,7 @@ func (p *plant) next() Cycle {
 	p.at = p.at.Add(interval)
 	c := Cycle{Cycle: record.Cycle{
 		Format: record.Format, Cycle: scaling.CycleID(fmt.Sprintf("plant-%d", p.n)), Interval: interval, Now: p.at,
-		Configuration: map[scaling.ModelKey]record.ModelSettings{}, History: scaling.History{}, Plan: &scaling.Plan{At: p.at},
+		Configuration: map[scaling.ModelKey]record.ModelSettings{}, History: memory.History{}, Plan: &scaling.Plan{At: p.at},
 	}}
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	for i := range p.models {
@@ -75,7 +76,7 @@ func (p *plant) next() Cycle {
 		c.Configuration[model] = record.ModelSettings{
 			Saturation: saturation.Default(), Tokens: saturation.DefaultTokens(), Objective: scaling.Objective{Class: "premium", TTFT: 500, ITL: 40},
 		}
-		c.History[key] = scaling.Past{Desired: was}
+		c.History[key] = memory.Past{Desired: was}
 		d := scaling.Decision{Variant: key, Model: model, Current: was}.Then(scaling.StageOptimize, p.replicas[i], scaling.ReasonDemand,
 			"the demand of 12.3 requests/s exceeds what 3 replicas serve within TTFT 500 ms")
 		c.Plan.Decisions = append(c.Plan.Decisions, d)

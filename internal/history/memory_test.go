@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // turn makes the next cycle in the memory of c, as far as it can: so a benchmark and a measurement of memory are of
@@ -24,7 +25,7 @@ func (p *plant) turn(c *Cycle, after time.Duration) {
 		s.Load.GatewayQueue = scaling.Measured(float64(p.random.IntN(3)), scaling.Fresh)
 		c.Analyses[i].Demand = p.random.Float64()
 		d := &c.Plan.Decisions[i]
-		c.History[d.Variant] = scaling.Past{Desired: d.Target()}
+		c.History[d.Variant] = memory.Past{Desired: d.Target()}
 		if p.random.Float64() < p.change {
 			to := max(1, d.Target()+1-2*scaling.Replicas(p.random.IntN(2)))
 			*d = scaling.Decision{Variant: d.Variant, Model: d.Model, Current: to}.Then(scaling.StageOptimize, to, scaling.ReasonDemand,
@@ -44,7 +45,7 @@ func (p *plant) parts(c *Cycle) func(scaling.ModelKey) record.Cycle {
 		i := at[m]
 		out.Configuration = map[scaling.ModelKey]record.ModelSettings{m: c.Configuration[m]}
 		out.Snapshots = c.Snapshots[i : i+1]
-		out.History, out.Plan = scaling.History{}, &scaling.Plan{At: c.Now}
+		out.History, out.Plan = memory.History{}, &scaling.Plan{At: c.Now}
 		for _, v := range c.Snapshots[i].Variants {
 			out.History[v.Key] = c.History[v.Key]
 			out.Plan.Decisions = append(out.Plan.Decisions, *decisionOf(c.Plan, v.Key))

@@ -9,6 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Ledger holds the latest record and the history between cycles. The zero value is not
@@ -16,9 +17,9 @@ import (
 // may keep one.
 type Ledger struct {
 	mu         sync.RWMutex
-	record     scaling.Record
+	record     memory.Record
 	recorded   bool
-	history    scaling.History
+	history    memory.History
 	analyzedAt map[scaling.VariantKey]time.Time
 	heldSince  map[scaling.VariantKey]time.Time // when a fallback without a known analysis began
 	variants   map[scaling.VariantKey]int       // index into record.Fleet.Variants
@@ -31,13 +32,13 @@ type Ledger struct {
 // New returns an empty ledger.
 func New() *Ledger {
 	return &Ledger{
-		history: scaling.History{}, analyzedAt: map[scaling.VariantKey]time.Time{}, heldSince: map[scaling.VariantKey]time.Time{},
+		history: memory.History{}, analyzedAt: map[scaling.VariantKey]time.Time{}, heldSince: map[scaling.VariantKey]time.Time{},
 		changed: map[scaling.VariantKey]explain.Change{},
 	}
 }
 
 // Record stores the outcome of a cycle and wakes the watchers.
-func (l *Ledger) Record(r scaling.Record) {
+func (l *Ledger) Record(r memory.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.record, l.recorded = r, true
@@ -80,7 +81,7 @@ func (l *Ledger) Record(r scaling.Record) {
 // Restore stores the last decision of an earlier process, unless this one has decided
 // already. So the first cycle after a restart starts from the last decision. analyzedAt is
 // zero for a fallback, which is then as old as the decision in p.
-func (l *Ledger) Restore(key scaling.VariantKey, p scaling.Past, analyzedAt time.Time) {
+func (l *Ledger) Restore(key scaling.VariantKey, p memory.Past, analyzedAt time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.history[key]; ok || l.recorded {
@@ -97,7 +98,7 @@ func (l *Ledger) Restore(key scaling.VariantKey, p scaling.Past, analyzedAt time
 // RestoreFits stores the fits of an earlier process, unless this one has decided already.
 // Call it after Restore. For a variant that served several models the latest fit counts; if
 // the variant serves another model now, the first cycle forgets it.
-func (l *Ledger) RestoreFits(of map[scaling.ModelKey]scaling.VariantFits) {
+func (l *Ledger) RestoreFits(of map[scaling.ModelKey]memory.VariantFits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.recorded {
@@ -115,16 +116,16 @@ func (l *Ledger) RestoreFits(of map[scaling.ModelKey]scaling.VariantFits) {
 }
 
 // Fits returns the fits of each model.
-func (l *Ledger) Fits() map[scaling.ModelKey]scaling.VariantFits {
+func (l *Ledger) Fits() map[scaling.ModelKey]memory.VariantFits {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	out := map[scaling.ModelKey]scaling.VariantFits{}
+	out := map[scaling.ModelKey]memory.VariantFits{}
 	for key, p := range l.history {
 		if !p.Fit.Seen() {
 			continue
 		}
 		if out[p.Model] == nil {
-			out[p.Model] = scaling.VariantFits{}
+			out[p.Model] = memory.VariantFits{}
 		}
 		out[p.Model][key.Name] = p.Fit
 	}
@@ -132,14 +133,14 @@ func (l *Ledger) Fits() map[scaling.ModelKey]scaling.VariantFits {
 }
 
 // History returns a copy of the history of each variant.
-func (l *Ledger) History() scaling.History {
+func (l *Ledger) History() memory.History {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return maps.Clone(l.history)
 }
 
 // Latest returns the last record, and false while there is none.
-func (l *Ledger) Latest() (scaling.Record, bool) {
+func (l *Ledger) Latest() (memory.Record, bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.record, l.recorded

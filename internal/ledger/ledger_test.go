@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var start = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -16,14 +17,14 @@ func key(name string) scaling.VariantKey { return scaling.VariantKey{Namespace: 
 
 // record is a cycle n minutes after the start that decided on variants, by
 // fallback where their name says so.
-func record(n scaling.Replicas, names ...string) scaling.Record {
+func record(n scaling.Replicas, names ...string) memory.Record {
 	at := start.Add(time.Duration(n) * time.Minute)
-	r := scaling.Record{Cycle: scaling.CycleID(strconv.Itoa(int(n))), Plan: scaling.Plan{At: at}, History: scaling.History{}}
+	r := memory.Record{Cycle: scaling.CycleID(strconv.Itoa(int(n))), Plan: scaling.Plan{At: at}, History: memory.History{}}
 	for _, name := range names {
 		r.Fleet.Variants = append(r.Fleet.Variants, scaling.Variant{Key: key(name)})
 		d := scaling.Decision{Variant: key(name), Fallback: name == "blind"}
 		r.Plan.Decisions = append(r.Plan.Decisions, d.Then(scaling.StageOptimize, n, scaling.ReasonSteady, "because"))
-		r.History[key(name)] = scaling.Past{Desired: n, DecidedAt: at}
+		r.History[key(name)] = memory.Past{Desired: n, DecidedAt: at}
 	}
 	return r
 }
@@ -51,7 +52,7 @@ func TestAChangeIsRememberedWithItsCauseUntilTheNext(t *testing.T) {
 	l := New()
 	same := record(2, "v")
 	same.Plan.Decisions[0] = scaling.Decision{Variant: key("v")}.Then(scaling.StageOptimize, 1, scaling.ReasonInTransition, "one is on its way")
-	for _, r := range []scaling.Record{record(1, "v"), same} {
+	for _, r := range []memory.Record{record(1, "v"), same} {
 		l.Record(r)
 		if e, _ := l.Explain(key("v")); e.Changed.Cycle != "1" || e.Changed.To != 1 || e.Changed.Cause.Reason != scaling.ReasonSteady {
 			t.Errorf("after cycle %s: got %+v, want the change of cycle 1 and its cause", r.Cycle, e.Changed)
@@ -70,27 +71,27 @@ func TestAChangeIsRememberedWithItsCauseUntilTheNext(t *testing.T) {
 
 func TestAgeOfAFallbackCountsFromOneInstant(t *testing.T) {
 	minute := func(n int) time.Time { return start.Add(time.Duration(n) * time.Minute) }
-	fallback := func(n scaling.Replicas) scaling.Record {
+	fallback := func(n scaling.Replicas) memory.Record {
 		r := record(n, "v")
 		r.Plan.Decisions[0].Fallback = true
 		return r
 	}
 	tests := map[string]struct {
-		restored   scaling.Past
+		restored   memory.Past
 		analyzedAt time.Time
-		records    []scaling.Record
+		records    []memory.Record
 		want       time.Time
 	}{
 		"never decided":                 {want: time.Time{}},
-		"never analyzed":                {records: []scaling.Record{fallback(1), fallback(2), fallback(3)}, want: minute(1)},
-		"no longer analyzed":            {records: []scaling.Record{record(1, "v"), record(2, "v"), fallback(3), fallback(4)}, want: minute(2)},
-		"analyzed again":                {records: []scaling.Record{fallback(1), fallback(2), record(3, "v")}, want: minute(3)},
-		"and held again":                {records: []scaling.Record{fallback(1), record(2, "v"), fallback(3)}, want: minute(2)},
-		"a fallback before a restart":   {restored: scaling.Past{Desired: 2, DecidedAt: minute(-9)}, records: []scaling.Record{fallback(1), fallback(2)}, want: minute(-9)},
-		"an analysis before a restart":  {restored: scaling.Past{Desired: 2, DecidedAt: minute(-9)}, analyzedAt: minute(-1), records: []scaling.Record{fallback(1)}, want: minute(-1)},
-		"restored, before a cycle":      {restored: scaling.Past{Desired: 2, DecidedAt: minute(-9)}, want: minute(-9)},
-		"deleted and made again":        {records: []scaling.Record{fallback(1), record(2), fallback(3)}, want: minute(3)},
-		"analyzed, deleted, made again": {records: []scaling.Record{record(1, "v"), record(2), fallback(3)}, want: minute(3)},
+		"never analyzed":                {records: []memory.Record{fallback(1), fallback(2), fallback(3)}, want: minute(1)},
+		"no longer analyzed":            {records: []memory.Record{record(1, "v"), record(2, "v"), fallback(3), fallback(4)}, want: minute(2)},
+		"analyzed again":                {records: []memory.Record{fallback(1), fallback(2), record(3, "v")}, want: minute(3)},
+		"and held again":                {records: []memory.Record{fallback(1), record(2, "v"), fallback(3)}, want: minute(2)},
+		"a fallback before a restart":   {restored: memory.Past{Desired: 2, DecidedAt: minute(-9)}, records: []memory.Record{fallback(1), fallback(2)}, want: minute(-9)},
+		"an analysis before a restart":  {restored: memory.Past{Desired: 2, DecidedAt: minute(-9)}, analyzedAt: minute(-1), records: []memory.Record{fallback(1)}, want: minute(-1)},
+		"restored, before a cycle":      {restored: memory.Past{Desired: 2, DecidedAt: minute(-9)}, want: minute(-9)},
+		"deleted and made again":        {records: []memory.Record{fallback(1), record(2), fallback(3)}, want: minute(3)},
+		"analyzed, deleted, made again": {records: []memory.Record{record(1, "v"), record(2), fallback(3)}, want: minute(3)},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -110,10 +111,10 @@ func TestAgeOfAFallbackCountsFromOneInstant(t *testing.T) {
 
 func TestWhatWasDecidedHereIsNotReplacedByWhatWasRestored(t *testing.T) {
 	l := New()
-	old := scaling.Past{Desired: 7, DecidedAt: start.Add(-time.Hour)}
+	old := memory.Past{Desired: 7, DecidedAt: start.Add(-time.Hour)}
 	l.Restore(key("seen"), old, start.Add(-time.Minute))
-	l.Restore(key("seen"), scaling.Past{Desired: 9}, time.Time{})
-	if diff := cmp.Diff(scaling.History{key("seen"): old}, l.History()); diff != "" {
+	l.Restore(key("seen"), memory.Past{Desired: 9}, time.Time{})
+	if diff := cmp.Diff(memory.History{key("seen"): old}, l.History()); diff != "" {
 		t.Errorf("restored (-want +got):\n%s", diff)
 	}
 	l.Record(record(1, "seen"))
@@ -127,7 +128,7 @@ func TestWhatWasDecidedHereIsNotReplacedByWhatWasRestored(t *testing.T) {
 func TestAReaderCannotChangeWhatIsRemembered(t *testing.T) {
 	l := New()
 	l.Record(record(1, "seen"))
-	l.History()[key("seen")] = scaling.Past{Desired: 99}
+	l.History()[key("seen")] = memory.Past{Desired: 99}
 	if got := l.History()[key("seen")].Desired; got != 1 {
 		t.Errorf("desired %d after a reader changed its copy, want 1", got)
 	}
@@ -169,33 +170,33 @@ func TestExplainKnowsOnlyWhatACycleSaw(t *testing.T) {
 }
 
 // seen is a Fit whose last look was n minutes after the start.
-func seen(n int) scaling.Fit {
-	return scaling.Fit{At: start.Add(time.Duration(n) * time.Minute), Over: scaling.Sums{Looks: 1, X0: 1}}
+func seen(n int) memory.Fit {
+	return memory.Fit{At: start.Add(time.Duration(n) * time.Minute), Over: memory.Sums{Looks: 1, X0: 1}}
 }
 
 func TestFitsAreRestoredBesideWhatWasDecided(t *testing.T) {
 	m, other := scaling.ModelKey{Namespace: "ns", ID: "m"}, scaling.ModelKey{Namespace: "ns", ID: "other"}
 	l := New()
-	l.Restore(key("a"), scaling.Past{Desired: 4, DecidedAt: start}, start)
-	l.RestoreFits(map[scaling.ModelKey]scaling.VariantFits{
+	l.Restore(key("a"), memory.Past{Desired: 4, DecidedAt: start}, start)
+	l.RestoreFits(map[scaling.ModelKey]memory.VariantFits{
 		m:     {"a": seen(5), "b": seen(5)},
 		other: {"a": seen(3), "b": seen(7)},
 	})
-	want := scaling.History{
+	want := memory.History{
 		key("a"): {Model: m, Desired: 4, DecidedAt: start, Fit: seen(5)},
 		key("b"): {Model: other, Fit: seen(7)},
 	}
 	if diff := cmp.Diff(l.History(), want); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}
-	if diff := cmp.Diff(l.Fits(), map[scaling.ModelKey]scaling.VariantFits{m: {"a": seen(5)}, other: {"b": seen(7)}}); diff != "" {
+	if diff := cmp.Diff(l.Fits(), map[scaling.ModelKey]memory.VariantFits{m: {"a": seen(5)}, other: {"b": seen(7)}}); diff != "" {
 		t.Errorf("to be kept, -got +want:\n%s", diff)
 	}
 	r := record(9, "a")
-	r.History[key("a")] = scaling.Past{Model: m, Fit: seen(9)}
+	r.History[key("a")] = memory.Past{Model: m, Fit: seen(9)}
 	l.Record(r)
-	l.RestoreFits(map[scaling.ModelKey]scaling.VariantFits{m: {"a": seen(20), "c": seen(20)}})
-	if diff := cmp.Diff(l.Fits(), map[scaling.ModelKey]scaling.VariantFits{m: {"a": seen(9)}}); diff != "" {
+	l.RestoreFits(map[scaling.ModelKey]memory.VariantFits{m: {"a": seen(20), "c": seen(20)}})
+	if diff := cmp.Diff(l.Fits(), map[scaling.ModelKey]memory.VariantFits{m: {"a": seen(9)}}); diff != "" {
 		t.Errorf("after a cycle, -got +want:\n%s", diff)
 	}
 	l.Record(record(10, "a"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // newConflict returns a conflict over a target of namespace prod.
@@ -23,7 +24,7 @@ func newConflict(kind, target string, names ...string) scaling.Conflict {
 
 // eventful returns a cycle that fills every family: a variant grows from 2 to 3
 // replicas, and two of its targets are contested.
-func eventful() scaling.Record {
+func eventful() memory.Record {
 	v := newVariant("llama-a100", "A100", 2)
 	v.ID = "llama-A100-2"
 	r := newRecord(start, []scaling.Variant{v}, 3)

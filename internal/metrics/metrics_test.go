@@ -18,6 +18,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/budget"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -45,22 +46,22 @@ func decide(v scaling.Variant, target scaling.Replicas, reason scaling.Reason) s
 
 // newRecord returns a plan over variants, each given a target in the same
 // order, with every decision new.
-func newRecord(at time.Time, variants []scaling.Variant, targets ...scaling.Replicas) scaling.Record {
-	r := scaling.Record{
+func newRecord(at time.Time, variants []scaling.Variant, targets ...scaling.Replicas) memory.Record {
+	r := memory.Record{
 		Plan:    scaling.Plan{At: at},
 		Fleet:   scaling.Fleet{At: at, Variants: variants},
-		History: scaling.History{},
+		History: memory.History{},
 	}
 	for i, target := range targets {
 		v := variants[i]
 		r.Plan.Decisions = append(r.Plan.Decisions, decide(v, target, scaling.ReasonSaturated))
-		r.History[v.Key] = scaling.Past{}.Decide(target, at)
+		r.History[v.Key] = memory.Past{}.Decide(target, at)
 	}
 	return r
 }
 
 // analyzed returns the time of the plan for each of its decisions.
-func analyzed(r scaling.Record) map[scaling.VariantKey]time.Time {
+func analyzed(r memory.Record) map[scaling.VariantKey]time.Time {
 	at := map[scaling.VariantKey]time.Time{}
 	for _, d := range r.Plan.Decisions {
 		at[d.Variant] = r.Plan.At
@@ -93,7 +94,7 @@ func exported(t *testing.T, reg prometheus.Gatherer, names ...string) string {
 	return series.String()
 }
 
-func publish(t *testing.T, m *Metrics, r scaling.Record) {
+func publish(t *testing.T, m *Metrics, r memory.Record) {
 	t.Helper()
 	if err := m.Publish(r, analyzed(r)); err != nil {
 		t.Fatalf("Publish: %v", err)
@@ -210,7 +211,7 @@ func TestDecisionTakenOverFromStatusIsNotAChange(t *testing.T) {
 	m := New(reg, stopped(start), Options{})
 	r := newRecord(start, []scaling.Variant{newVariant("v", "A100", 1)}, 4)
 	for key := range r.History {
-		r.History[key] = scaling.Past{Desired: 4, DecidedAt: start.Add(-time.Hour)}
+		r.History[key] = memory.Past{Desired: 4, DecidedAt: start.Add(-time.Hour)}
 	}
 	publish(t, m, r)
 	if got := exported(t, reg, ReplicaScaling); got != "" {

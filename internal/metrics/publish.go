@@ -12,6 +12,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Publish replaces the decision series by those of the record. Only the counts of variants that are
@@ -21,7 +22,7 @@ import (
 // The error names the first variants that lack series: those with a decision that are not in the
 // fleet, so that their labels are unknown, and those whose labels equal another's after both were
 // cut. It also names models with equal labels. The others are published.
-func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time) error {
+func (m *Metrics) Publish(r memory.Record, agesFrom map[scaling.VariantKey]time.Time) error {
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
 
@@ -51,7 +52,7 @@ func (m *Metrics) Publish(r scaling.Record, agesFrom map[scaling.VariantKey]time
 // the series have no gap. Of the record it uses the variants, the decisions on them and the
 // replicas last seen; nothing counts as a change. It has no effect after a cycle was published. The
 // error is that of Publish.
-func (m *Metrics) Restore(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time) error {
+func (m *Metrics) Restore(r memory.Record, agesFrom map[scaling.VariantKey]time.Time) error {
 	m.publishing.Lock()
 	defer m.publishing.Unlock()
 	if len(m.exposition.Load().series) > 0 {
@@ -96,7 +97,7 @@ func (m *Metrics) press() *press {
 }
 
 // plan adds the variants of a record and the decisions on them.
-func (p *press) plan(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time) {
+func (p *press) plan(r memory.Record, agesFrom map[scaling.VariantKey]time.Time) {
 	decided := map[scaling.VariantKey]scaling.Decision{}
 	for _, d := range r.Plan.Decisions {
 		decided[d.Variant] = d
@@ -123,7 +124,7 @@ func (p *press) plan(r scaling.Record, agesFrom map[scaling.VariantKey]time.Time
 }
 
 // isNew reports whether the decision on a variant got its value in this plan.
-func isNew(r scaling.Record, key scaling.VariantKey) bool {
+func isNew(r memory.Record, key scaling.VariantKey) bool {
 	past, ok := r.History[key]
 	return ok && past.DecidedAt.Equal(r.Plan.At)
 }
@@ -208,7 +209,7 @@ func (p *press) count(v scaling.Variant, t tally) {
 }
 
 // cost adds the cost of the decided replicas. For an advisory variant the current replicas count.
-func (p *press) cost(r scaling.Record) {
+func (p *press) cost(r memory.Record) {
 	fleet := make(map[scaling.VariantKey]scaling.Variant, len(r.Fleet.Variants))
 	for _, v := range r.Fleet.Variants {
 		fleet[v.Key] = v
@@ -321,7 +322,7 @@ func (p *press) states(variants []scaling.Variant) {
 }
 
 // held adds the reason why a variant does not get the growth that its load needs.
-func (p *press) held(r scaling.Record, v scaling.Variant, d scaling.Decision) {
+func (p *press) held(r memory.Record, v scaling.Variant, d scaling.Decision) {
 	analysis, _ := r.Analysis(d.Part()) // without one its signal is Unknown
 	if reason, held := explain.GrowthHeld(v, d, analysis.Signal); held {
 		p.add(d.Variant, GrowthHeld, 1, append(variant(d.Variant), Label(string(reason)))...)

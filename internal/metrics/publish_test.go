@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 func TestConflictHasASeriesForItsTargetAndForEachThatNamesIt(t *testing.T) {
@@ -119,8 +120,8 @@ wva_paused{namespace="prod",variant_name="b"} 1
 }
 
 // restored returns what a status says: 4 replicas decided on an hour ago, 2 seen.
-func restored(v scaling.Variant) scaling.Record {
-	return scaling.Record{
+func restored(v scaling.Variant) memory.Record {
+	return memory.Record{
 		Fleet: scaling.Fleet{At: start, Variants: []scaling.Variant{v}},
 		Plan:  scaling.Plan{At: start, Decisions: []scaling.Decision{decide(v, 4, scaling.ReasonSaturated)}},
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // predicted adds the latency that an analysis predicts, for each variant of its model.
@@ -29,8 +30,8 @@ func (p *press) predicted(variants []scaling.Variant, analyses []scaling.Analysi
 }
 
 // learned adds the learned and the measured speed of the replicas of each variant.
-func (p *press) learned(s scaling.Snapshot, history scaling.History) {
-	fits := make(map[scaling.VariantKey]scaling.Fit, len(s.Variants))
+func (p *press) learned(s scaling.Snapshot, history memory.History) {
+	fits := make(map[scaling.VariantKey]memory.Fit, len(s.Variants))
 	for _, v := range s.Variants {
 		fits[v.Key] = history[v.Key].Fit
 	}
@@ -78,7 +79,7 @@ func percentile(p float64) string {
 func seconds(ms float64) float64 { return ms * time.Millisecond.Seconds() }
 
 // solved adds the duration and the gap of deciding the plan.
-func (p *press) solved(r scaling.Record) {
+func (p *press) solved(r memory.Record) {
 	p.single(SolverDuration, r.Deciding.Seconds())
 	if r.Gap.Known() {
 		p.single(SolverGap, r.Gap.Value)

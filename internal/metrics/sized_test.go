@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 func TestWhatIsPredictedAndInStockIsExportedWhileItIsKnown(t *testing.T) {
@@ -56,12 +57,12 @@ wva_solver_gap_ratio 0.02
 
 // learnedFit is what was seen of replicas in so many windows: an ITL of 20 ms with 4 requests computed
 // together.
-func learnedFit(windows int) (f scaling.Fit) {
-	b := scaling.Band{Of: 2}
+func learnedFit(windows int) (f memory.Fit) {
+	b := memory.Band{Of: 2}
 	for range windows {
 		b.ITL = b.ITL.Plus([3]float64{1, 4, 10}, 20, 1, 10)
 	}
-	f.Bands = []scaling.Band{b}
+	f.Bands = []memory.Band{b}
 	return f
 }
 
@@ -79,7 +80,7 @@ func TestWhatIsLearnedIsExportedBesideWhatIsMeasured(t *testing.T) {
 		{Model: v.Model, Variants: r.Fleet.Variants[:2], Replicas: []scaling.ReplicaSample{at(v, 2, 18), at(v, 4, 24)}, Load: load},
 		{Model: x.Model, Variants: r.Fleet.Variants[2:], Replicas: []scaling.ReplicaSample{at(x, 2, 30)}, Load: load},
 	}
-	r.History = scaling.History{v.Key: {Fit: learnedFit(8)}, x.Key: {Fit: learnedFit(1)}}
+	r.History = memory.History{v.Key: {Fit: learnedFit(8)}, x.Key: {Fit: learnedFit(1)}}
 	publish(t, m, r)
 	// Both replicas of v compute 4 requests and 500 tokens/s x 21 ms, about what was seen of it.
 	want := `wva_learned_windows{namespace="prod",variant_name="v"} 8

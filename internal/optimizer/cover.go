@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Votes is the input of the decision about one model whose demand is known.
@@ -15,7 +16,7 @@ type Votes struct {
 	// grow. The model shrinks only if all of them call for it, so an Unknown analysis
 	// prevents a reduction.
 	Analyses []scaling.Analysis
-	History  scaling.History
+	History  memory.History
 	// Draining says that fewer requests wait than before: the replicas are working off the
 	// backlog that they show, so it orders nothing more.
 	Draining bool

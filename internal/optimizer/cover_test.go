@@ -11,6 +11,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var coverNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -20,21 +21,21 @@ type fleet struct {
 	name          string
 	cost, carries float64
 	replicas      scaling.Replicas
-	change        func(*scaling.Variant, *scaling.Past)
+	change        func(*scaling.Variant, *memory.Past)
 	silent        scaling.Replicas // Ready replicas that report nothing
 }
 
 // votes returns the input in which one analyzer knows the demand.
 func votes(demand float64, signal scaling.Signal, fleets ...fleet) Votes {
 	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
-	in := Votes{Snapshot: scaling.Snapshot{Model: model, At: coverNow, Window: time.Minute}, History: scaling.History{}}
+	in := Votes{Snapshot: scaling.Snapshot{Model: model, At: coverNow, Window: time.Minute}, History: memory.History{}}
 	a := scaling.Analysis{Model: model, Analyzer: "queueing", Signal: signal, Unit: scaling.UnitRequestRate, Demand: demand, Reason: scaling.ReasonDemand, Detail: "as measured"}
 	for _, f := range fleets {
 		v := scaling.Variant{
 			Key: scaling.VariantKey{Namespace: "ns", Name: f.name}, Model: model, Cost: f.cost, CostSource: scaling.CostVariant, Bounds: scaling.Unbounded(),
 			GPUsPerReplica: 1, StartUp: time.Minute, Replicas: scaling.ReplicaCounts{Observed: true, Current: f.replicas, Ready: f.replicas},
 		}
-		past := scaling.Past{Desired: f.replicas, DecidedAt: coverNow.Add(-time.Hour), ProgressAt: coverNow.Add(-time.Hour)}
+		past := memory.Past{Desired: f.replicas, DecidedAt: coverNow.Add(-time.Hour), ProgressAt: coverNow.Add(-time.Hour)}
 		if f.change != nil {
 			f.change(&v, &past)
 		}
@@ -53,15 +54,15 @@ func votes(demand float64, signal scaling.Signal, fleets ...fleet) Votes {
 
 // ordered makes a variant wait since some time for an order, so that desired may exceed its current
 // replicas.
-func ordered(desired scaling.Replicas, since time.Duration) func(*scaling.Variant, *scaling.Past) {
-	return func(v *scaling.Variant, p *scaling.Past) {
+func ordered(desired scaling.Replicas, since time.Duration) func(*scaling.Variant, *memory.Past) {
+	return func(v *scaling.Variant, p *memory.Past) {
 		p.Desired, p.Change, p.DecidedAt, p.ProgressAt, p.Before = desired, 1, coverNow.Add(-since), coverNow.Add(-since), v.Replicas.Ready
 	}
 }
 
 // begun sets when a variant was first seen.
-func begun(since time.Duration) func(*scaling.Variant, *scaling.Past) {
-	return func(_ *scaling.Variant, p *scaling.Past) {
+func begun(since time.Duration) func(*scaling.Variant, *memory.Past) {
+	return func(_ *scaling.Variant, p *memory.Past) {
 		p.DecidedAt, p.ProgressAt = coverNow.Add(-since), coverNow.Add(-since)
 	}
 }
@@ -70,8 +71,8 @@ func begun(since time.Duration) func(*scaling.Variant, *scaling.Past) {
 func fromReplicas(v *Votes) { v.Analyses[0].FromReplicas = true }
 
 // unplaced adds n replicas to a variant that no node has taken for some time.
-func unplaced(n scaling.Replicas, since time.Duration) func(*scaling.Variant, *scaling.Past) {
-	return func(v *scaling.Variant, p *scaling.Past) {
+func unplaced(n scaling.Replicas, since time.Duration) func(*scaling.Variant, *memory.Past) {
+	return func(v *scaling.Variant, p *memory.Past) {
 		ordered(p.Desired+n, since)(v, p)
 		p.Before = 0 // other replicas have arrived
 		v.Replicas.Current, v.Replicas.Pending, v.Replicas.Unschedulable = v.Replicas.Current+n, n, n
@@ -79,8 +80,8 @@ func unplaced(n scaling.Replicas, since time.Duration) func(*scaling.Variant, *s
 }
 
 // failing adds n replicas to a variant that have a node and never start.
-func failing(n scaling.Replicas) func(*scaling.Variant, *scaling.Past) {
-	return func(v *scaling.Variant, p *scaling.Past) {
+func failing(n scaling.Replicas) func(*scaling.Variant, *memory.Past) {
+	return func(v *scaling.Variant, p *memory.Past) {
 		ordered(p.Desired+n, time.Hour)(v, p)
 		p.Before = 0 // other replicas have arrived
 		v.Replicas.Current, v.Replicas.Pending = v.Replicas.Current+n, n
@@ -89,52 +90,52 @@ func failing(n scaling.Replicas) func(*scaling.Variant, *scaling.Past) {
 
 // absent makes a variant one whose target was deleted; unread, one whose target has been unreadable
 // for a second.
-func absent(v *scaling.Variant, _ *scaling.Past) {
+func absent(v *scaling.Variant, _ *memory.Past) {
 	v.Replicas, v.Missing, v.Gone = scaling.ReplicaCounts{}, "not found", true
 }
 
-func unread(v *scaling.Variant, p *scaling.Past) {
+func unread(v *scaling.Variant, p *memory.Past) {
 	v.Replicas, v.Missing, p.UnseenSince = scaling.ReplicaCounts{}, "timed out", coverNow.Add(-time.Second)
 }
 
 // movedTo makes the last change of a variant a move to so many replicas, from a model
 // that cost 170 an hour.
-func movedTo(replicas scaling.Replicas, since time.Duration) func(*scaling.Variant, *scaling.Past) {
-	return func(_ *scaling.Variant, p *scaling.Past) {
+func movedTo(replicas scaling.Replicas, since time.Duration) func(*scaling.Variant, *memory.Past) {
+	return func(_ *scaling.Variant, p *memory.Past) {
 		p.Change, p.MoveTo, p.DecidedAt, p.ProgressAt = 1, replicas, coverNow.Add(-since), coverNow.Add(-since)
 		p.MoveCost = 170
 	}
 }
 
 // cancelledMove makes the cancelled order of a move the last change of a variant.
-func cancelledMove(since time.Duration) func(*scaling.Variant, *scaling.Past) {
-	return func(v *scaling.Variant, p *scaling.Past) {
+func cancelledMove(since time.Duration) func(*scaling.Variant, *memory.Past) {
+	return func(v *scaling.Variant, p *memory.Past) {
 		movedTo(0, since)(v, p)
 		p.Change = -1
 	}
 }
 
 // gaveUp makes a reduction the last change of a variant.
-func gaveUp(since time.Duration) func(*scaling.Variant, *scaling.Past) {
-	return func(v *scaling.Variant, p *scaling.Past) { begun(since)(v, p); p.Change = -1 }
+func gaveUp(since time.Duration) func(*scaling.Variant, *memory.Past) {
+	return func(v *scaling.Variant, p *memory.Past) { begun(since)(v, p); p.Change = -1 }
 }
 
 // failed makes a variant one whose order was cancelled. undone makes its model one that grew again,
 // some time ago, at the load at which it was reduced.
-func failed(_ *scaling.Variant, p *scaling.Past) {
-	p.Failures = scaling.Failures{Count: 1, At: coverNow.Add(-time.Minute)}
+func failed(_ *scaling.Variant, p *memory.Past) {
+	p.Failures = memory.Failures{Count: 1, At: coverNow.Add(-time.Minute)}
 }
 
-func undone(since time.Duration) func(*scaling.Variant, *scaling.Past) {
-	return func(_ *scaling.Variant, p *scaling.Past) {
-		p.Turns = scaling.Turns{Undone: 1, At: coverNow.Add(-since), Wrong: 1000, Enough: 94, Load: 1000, Seen: coverNow}
+func undone(since time.Duration) func(*scaling.Variant, *memory.Past) {
+	return func(_ *scaling.Variant, p *memory.Past) {
+		p.Turns = memory.Turns{Undone: 1, At: coverNow.Add(-since), Wrong: 1000, Enough: 94, Load: 1000, Seen: coverNow}
 	}
 }
 
 // tooSmall makes a model one for which, half an hour ago, a fleet at cost few per hour was too
 // small for 1000 tokens/s. load is the present load in tokens/s.
-func tooSmall(few, load float64) func(*scaling.Variant, *scaling.Past) {
-	return func(v *scaling.Variant, p *scaling.Past) {
+func tooSmall(few, load float64) func(*scaling.Variant, *memory.Past) {
+	return func(v *scaling.Variant, p *memory.Past) {
 		undone(30*time.Minute)(v, p)
 		p.Turns.Few, p.Turns.Load = few, load
 	}
@@ -144,7 +145,7 @@ func tooSmall(few, load float64) func(*scaling.Variant, *scaling.Past) {
 func attained(v *Votes) { v.Attained = true }
 
 func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
-	max2 := func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Max = 2 }
+	max2 := func(v *scaling.Variant, _ *memory.Past) { v.Bounds.Max = 2 }
 	for _, tc := range []struct {
 		name   string
 		in     Votes
@@ -181,22 +182,22 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 			"a:50 b:20", scaling.ReasonDemand,
 		},
 		{"a fifth never starts, and nothing else can", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, failing(10), 0}), nil, "a:70", scaling.ReasonDemand},
-		{"nothing of the last order starts", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, func(v *scaling.Variant, p *scaling.Past) {
+		{"nothing of the last order starts", votes(300, scaling.Grow, fleet{"a", 10, 5, 40, func(v *scaling.Variant, p *memory.Past) {
 			failing(10)(v, p)
 			p.Before, p.DecidedAt = 40, coverNow.Add(-5*time.Minute)
 		}, 0}), nil, "a:50", scaling.ReasonPodsNotReady},
 		{"one more is tried after a while", votes(300, scaling.Grow, fleet{
 			"a", 10, 5, 40,
-			func(v *scaling.Variant, p *scaling.Past) { failing(10)(v, p); p.Before = 40 }, 0,
+			func(v *scaling.Variant, p *memory.Past) { failing(10)(v, p); p.Before = 40 }, 0,
 		}), nil, "a:51", scaling.ReasonDemand},
 		{
 			"what an HPA takes for no difference is asked for again by one that it does not",
 			votes(520, scaling.Grow, fleet{"a", 10, 5, 100, ordered(104, 3*time.Minute), 0}), nil, "a:111", scaling.ReasonDemand,
 		},
-		{"nor where others of it were lost", votes(520, scaling.Grow, fleet{"a", 10, 5, 100, func(v *scaling.Variant, p *scaling.Past) {
+		{"nor where others of it were lost", votes(520, scaling.Grow, fleet{"a", 10, 5, 100, func(v *scaling.Variant, p *memory.Past) {
 			ordered(104, 3*time.Minute)(v, p)
 			p.Before, v.Replicas.Ready = 0, 80
-			p.Waits = scaling.Waits{}.Then(100, 100, coverNow.Add(-2*time.Hour), coverNow.Add(-2*time.Hour)).Then(104, 80, coverNow.Add(-time.Hour), coverNow.Add(-time.Hour))
+			p.Waits = memory.Waits{}.Then(100, 100, coverNow.Add(-2*time.Hour), coverNow.Add(-2*time.Hour)).Then(104, 80, coverNow.Add(-time.Hour), coverNow.Add(-time.Hour))
 		}, 0}), nil, "a:124", scaling.ReasonDemand},
 		{"an absent target supplies nothing", votes(20, scaling.Grow, fleet{"a", 10, 5, 4, absent, 0}, fleet{"b", 50, 5, 0, nil, 0}), nil, "a:4 b:4", scaling.ReasonDemand},
 		{
@@ -222,7 +223,7 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 			fleet{"c", 10, 5, 0, nil, 0}), nil, "a:1 b:3 c:0", scaling.ReasonOrderCancelled},
 		{"what growth undid at the same load waits", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, undone(time.Minute), 0}), nil, "a:9", scaling.ReasonSteady},
 		{"what a model has beyond the fleet that did goes", votes(10, scaling.Shrink, fleet{"a", 10, 5, 12, undone(time.Minute), 0}), nil, "a:10", scaling.ReasonSpareCapacity},
-		{"a removal that an HPA takes for no difference stops no move", votes(95, scaling.Shrink, fleet{"a", 50, 5, 21, func(v *scaling.Variant, p *scaling.Past) {
+		{"a removal that an HPA takes for no difference stops no move", votes(95, scaling.Shrink, fleet{"a", 50, 5, 21, func(v *scaling.Variant, p *memory.Past) {
 			gaveUp(time.Hour)(v, p)
 			p.Desired = 20
 		}, 0}, fleet{"b", 10, 5, 0, nil, 0}), nil, "a:20 b:24", scaling.ReasonCheaperMix},
@@ -232,12 +233,12 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		}, // 12.5 is more than 0.8 x 15
 		{
 			"after growth with more to spare, too", votes(7.5, scaling.Shrink,
-				fleet{"a", 10, 5, 3, func(v *scaling.Variant, p *scaling.Past) { ordered(3, 2*time.Hour)(v, p); undone(2*time.Hour)(v, p) }, 0}), nil, "a:3",
+				fleet{"a", 10, 5, 3, func(v *scaling.Variant, p *memory.Past) { ordered(3, 2*time.Hour)(v, p); undone(2*time.Hour)(v, p) }, 0}), nil, "a:3",
 			scaling.ReasonSteady,
 		}, // 7.5 is more than 0.7 x 10
 		{"much more after the second time", votes(10, scaling.Shrink, fleet{
 			"a", 10, 5, 9,
-			func(v *scaling.Variant, p *scaling.Past) { undone(12*time.Hour)(v, p); p.Turns.Undone = 2 }, 0,
+			func(v *scaling.Variant, p *memory.Past) { undone(12*time.Hour)(v, p); p.Turns.Undone = 2 }, 0,
 		}), nil, "a:4", scaling.ReasonSpareCapacity},
 		{"by what is attained, the replicas that stay are filled to 0.95", votes(9.4, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), attained, "a:2", scaling.ReasonSpareCapacity},
 		{"and not to 0.9", votes(9.4, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), nil, "a:3", scaling.ReasonSteady},
@@ -275,7 +276,7 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 			"unless the load is less", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, tooSmall(30, 850), 0}, fleet{"b", 4, 2, 1, nil, 0}), attained, "a:2 b:1",
 			scaling.ReasonSpareCapacity,
 		},
-		{"replicas do not move to a variant whose last order failed", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, func(v *scaling.Variant, p *scaling.Past) {
+		{"replicas do not move to a variant whose last order failed", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, func(v *scaling.Variant, p *memory.Past) {
 			failed(v, p)
 			p.Failures.At = coverNow.Add(-5 * time.Hour)
 		}, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
@@ -295,13 +296,13 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		},
 		{"a removal is taken back first", votes(20, scaling.Steady, fleet{
 			"a", 10, 5, 4,
-			func(_ *scaling.Variant, p *scaling.Past) { p.Desired, p.Change = 2, -2 }, 0,
+			func(_ *scaling.Variant, p *memory.Past) { p.Desired, p.Change = 2, -2 }, 0,
 		}), nil, "a:4", scaling.ReasonRemovalCancelled},
 		{"much too many", votes(10, scaling.Shrink, fleet{"a", 10, 5, 9, nil, 0}), nil, "a:3", scaling.ReasonSpareCapacity},
 		{"just too many", votes(10, scaling.Shrink, fleet{"a", 10, 5, 3, nil, 0}), nil, "a:3", scaling.ReasonSteady}, // 10 is more than 0.9 x 10
 		{"the dear go", votes(8, scaling.Shrink, fleet{"a", 10, 5, 2, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:2 b:0", scaling.ReasonSpareCapacity},
 		{
-			"down to the least", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Min = 2 }, 0}), nil, "a:2",
+			"down to the least", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, func(v *scaling.Variant, _ *memory.Past) { v.Bounds.Min = 2 }, 0}), nil, "a:2",
 			scaling.ReasonSpareCapacity,
 		},
 		{"one replica stays", votes(0, scaling.Shrink, fleet{"a", 10, 5, 4, nil, 0}, fleet{"b", 5, 5, 1, nil, 0}), nil, "a:0 b:1", scaling.ReasonSpareCapacity},
@@ -310,7 +311,7 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{"just after growth", votes(11, scaling.Shrink, fleet{"a", 10, 5, 3, ordered(3, 2*time.Minute), 0}), nil, "a:3", scaling.ReasonSteady},
 		{"the readings are older than the last change", votes(5, scaling.Shrink, fleet{"a", 10, 5, 9, ordered(9, time.Second), 0}), nil, "a:9", scaling.ReasonSteady},
 		{"nothing known", votes(5, scaling.Unknown, fleet{"a", 10, 5, 9, nil, 0}), nil, "a:9", scaling.ReasonNoData},
-		{"paused", votes(100, scaling.Grow, fleet{"a", 10, 5, 2, func(v *scaling.Variant, _ *scaling.Past) { v.Paused = true }, 0},
+		{"paused", votes(100, scaling.Grow, fleet{"a", 10, 5, 2, func(v *scaling.Variant, _ *memory.Past) { v.Paused = true }, 0},
 			fleet{"b", 50, 5, 0, nil, 0}), nil, "a:2 b:18", scaling.ReasonDemand},
 		{"a move pays", votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3", scaling.ReasonCheaperMix},
 		{"a move does not pay", votes(10, scaling.Shrink, fleet{"a", 45, 5, 0, nil, 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3", scaling.ReasonSteady},
@@ -341,7 +342,7 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{
 			"nor after what it brought went", votes(29, scaling.Shrink, fleet{
 				"a", 10, 5, 3,
-				func(v *scaling.Variant, p *scaling.Past) { movedTo(5, time.Hour)(v, p); p.Change = -2 }, 0,
+				func(v *scaling.Variant, p *memory.Past) { movedTo(5, time.Hour)(v, p); p.Change = -2 }, 0,
 			}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3",
 			scaling.ReasonSteady,
 		},
@@ -354,7 +355,7 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 			"a:4 b:1", scaling.ReasonCheaperMix,
 		},
 		{"where it goes on", votes(0.1, scaling.Shrink, fleet{"a", 1, 5, 4, movedTo(5, 2*time.Minute), 0},
-			fleet{"b", 50, 5, 1, func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Min = 1 }, 0}), nil, "a:0 b:1", scaling.ReasonSpareCapacity},
+			fleet{"b", 50, 5, 1, func(v *scaling.Variant, _ *memory.Past) { v.Bounds.Min = 1 }, 0}), nil, "a:0 b:1", scaling.ReasonSpareCapacity},
 		{
 			"and no further than it was to", votes(22, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(5, 2*time.Minute), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil,
 			"a:5 b:3", scaling.ReasonCheaperMix,
@@ -376,7 +377,7 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 		{
 			"costs that say nothing", votes(10, scaling.Shrink, fleet{
 				"a", 10, 5, 0,
-				func(v *scaling.Variant, _ *scaling.Past) { v.CostSource = scaling.CostDefault }, 0,
+				func(v *scaling.Variant, _ *memory.Past) { v.CostSource = scaling.CostDefault }, 0,
 			}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:0 b:3",
 			scaling.ReasonSteady,
 		},
@@ -439,14 +440,14 @@ func TestAFleetAtItsMinimumSaysSo(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		least scaling.Replicas
-		past  func(*scaling.Variant, *scaling.Past)
+		past  func(*scaling.Variant, *memory.Past)
 		want  bool
 	}{
 		{"at its minimum", 2, nil, true},
 		{"just after a change", 2, begun(time.Second), true},
 		{"above its minimum", 1, nil, false},
 	} {
-		in := votes(0.1, scaling.Shrink, fleet{"a", 10, 5, 2, func(v *scaling.Variant, p *scaling.Past) {
+		in := votes(0.1, scaling.Shrink, fleet{"a", 10, 5, 2, func(v *scaling.Variant, p *memory.Past) {
 			v.Bounds.Min = tt.least
 			if tt.past != nil {
 				tt.past(v, p)
@@ -525,7 +526,7 @@ func TestWhatIsOfNoUseToAVariantThatIsShortGoes(t *testing.T) {
 	}
 	silent := func(v *Votes) { apart(8, 10)(v); v.Snapshot.Replicas = nil }
 	whole := func(v *Votes) { apart(8, 10)(v); v.Analyses[0].Apart = false }
-	most := func(v *scaling.Variant, _ *scaling.Past) { v.Bounds.Max = 1 }
+	most := func(v *scaling.Variant, _ *memory.Past) { v.Bounds.Max = 1 }
 	for _, tc := range []struct {
 		name   string
 		in     Votes

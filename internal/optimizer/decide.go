@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Input is the input of the decision about one model.
 type Input struct {
 	Snapshot scaling.Snapshot
 	Analysis scaling.Analysis
-	History  scaling.History
+	History  memory.History
 }
 
 // Decide returns the decisions for the variants of one model, sorted by key, before any
@@ -143,7 +144,7 @@ func remaining(a scaling.Analysis, variants []variantState) float64 {
 
 // lastGrew reports whether the last change of the model was growth.
 func lastGrew(variants []variantState) bool {
-	var last scaling.Past
+	var last memory.Past
 	for _, s := range variants {
 		if s.past.Change != 0 && s.past.DecidedAt.After(last.DecidedAt) {
 			last = s.past

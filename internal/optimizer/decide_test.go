@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -39,7 +40,7 @@ func input(signal scaling.Signal, demand float64, variants ...variant) Input {
 	in := Input{
 		Snapshot: scaling.Snapshot{Model: model, At: now, Window: time.Minute},
 		Analysis: scaling.Analysis{Model: model, Signal: signal, Reason: scaling.ReasonSaturated, Detail: "because", Demand: demand},
-		History:  scaling.History{},
+		History:  memory.History{},
 	}
 	for _, v := range variants {
 		if v.ready < 0 {
@@ -68,7 +69,7 @@ func input(signal scaling.Signal, demand float64, variants ...variant) Input {
 		}
 		if v.desired >= 0 {
 			at := now.Add(-v.quiet)
-			in.History[key] = scaling.Past{Desired: v.desired, Change: v.change, Before: v.before, DecidedAt: at, ProgressAt: at, Counts: sv.Replicas}
+			in.History[key] = memory.Past{Desired: v.desired, Change: v.change, Before: v.before, DecidedAt: at, ProgressAt: at, Counts: sv.Replicas}
 		}
 	}
 	return in

@@ -7,7 +7,7 @@
 // variant at zero replicas is a candidate like any other.
 //
 // The optimizer tracks each decided replica that does not serve, from the time it was
-// ordered or lost (scaling.Waits):
+// ordered or lost (memory.Waits):
 //
 //	starting   ordered, for at most twice the usual start-up (1 minute at least, 5
 //	           while that is unknown); 2 minutes where the target was not asked for it;
@@ -38,7 +38,7 @@
 // minutes. A paused variant is frozen: it keeps its decision, never grows or shrinks, and
 // the other variants of the model do not wait for it.
 //
-// A reduction that growth undid at the same load was wrong (scaling.Turns), unless the
+// A reduction that growth undid at the same load was wrong (memory.Turns), unless the
 // fleet changed in between: replicas moved, or were lost. The fleet after that reduction is
 // known to be too small for that load. Where attainment corrects the capacity of replicas,
 // and at most one variant has replicas, the model keeps one replica more than that fleet for eight

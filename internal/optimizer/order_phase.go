@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // phase is what a variant's target is doing with the last decision.
@@ -22,7 +23,7 @@ const (
 type variantState struct {
 	scaling.Variant
 	phase   phase
-	past    scaling.Past
+	past    memory.Past
 	decided bool             // whether there is a past
 	absent  bool             // the target supplies nothing: it does not exist, or nothing was seen of it for long
 	hold    scaling.Replicas // replicas if the cycle changes nothing
@@ -254,7 +255,7 @@ const (
 
 // failedUtmost is the largest number of late replicas of an order, as a part of the serving
 // replicas, with which a variant still grows, if any replica of the last order became
-// Ready. Up to scaling.FewFail the variant grows like any other. A rollout must not block a
+// Ready. Up to memory.FewFail the variant grows like any other. A rollout must not block a
 // model for ever, and an image that never starts must not be ordered again and again.
 const failedUtmost = 0.5
 
@@ -271,7 +272,7 @@ func (s variantState) room(e effort, now time.Time) scaling.Replicas {
 	some := max(1, scaling.Replicas(failedUtmost*float64(s.serving)))
 	waitsForNode := s.late > 0 && s.Replicas.Unschedulable > 0
 	switch {
-	case s.unset == 0 && !waitsForNode && float64(s.failed) <= scaling.FewFail*float64(s.serving):
+	case s.unset == 0 && !waitsForNode && float64(s.failed) <= memory.FewFail*float64(s.serving):
 		return most
 	case e == usual:
 		return 0

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/core"
 )
 
@@ -330,8 +331,8 @@ func (c cover) comparable() bool {
 
 // turns returns the remembered reductions of the model that growth undid. A variant that
 // was added later remembers fewer of them.
-func (c cover) turns() scaling.Turns {
-	var last scaling.Turns
+func (c cover) turns() memory.Turns {
+	var last memory.Turns
 	for _, s := range c.variants {
 		last = last.Latest(s.past.Turns)
 	}

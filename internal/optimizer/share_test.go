@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // contender returns a model with a namespace, rank and demand. Its variants are named after their
@@ -18,7 +19,7 @@ func contender(namespace string, rank int, demand float64, fleets ...fleet) Cont
 	in := votes(demand, scaling.Grow, fleets...)
 	move := func(k *scaling.VariantKey) { k.Namespace = namespace }
 	in.Snapshot.Model.Namespace, in.Analyses[0].Model.Namespace = namespace, namespace
-	history := scaling.History{}
+	history := memory.History{}
 	for i := range in.Snapshot.Variants {
 		v := &in.Snapshot.Variants[i]
 		past := in.History[v.Key]

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // oneByOne computes what countMissing does, replica by replica.
@@ -56,7 +57,7 @@ func TestMissingReplicasAreCountedAsOneByOne(t *testing.T) {
 		s.past.Waits.There = scaling.Replicas(random.IntN(8))
 		for to := s.past.Waits.There; random.IntN(4) > 0; {
 			to += scaling.Replicas(1 + random.IntN(4))
-			s.past.Waits.Runs = append(s.past.Waits.Runs, scaling.Wait{To: to, Since: ago(), WasReady: random.IntN(2) == 0})
+			s.past.Waits.Runs = append(s.past.Waits.Runs, memory.Wait{To: to, Since: ago(), WasReady: random.IntN(2) == 0})
 		}
 		want, got := oneByOne(s, now), s.countMissing(now)
 		if got.late != want.late || got.unset != want.unset || got.returning != want.returning || got.starting != want.starting {
@@ -87,9 +88,9 @@ func TestTheMostReplicasAreCountedAtOnce(t *testing.T) {
 func TestADetailOfManyVariantsIsShort(t *testing.T) {
 	now := time.Unix(100_000, 0)
 	model := scaling.ModelKey{Namespace: "ns", ID: "m"}
-	many := func(past scaling.Past, counts scaling.ReplicaCounts) Input {
+	many := func(past memory.Past, counts scaling.ReplicaCounts) Input {
 		in := Input{
-			Snapshot: scaling.Snapshot{Model: model, At: now, Window: time.Minute}, History: scaling.History{},
+			Snapshot: scaling.Snapshot{Model: model, At: now, Window: time.Minute}, History: memory.History{},
 			Analysis: scaling.Analysis{Model: model, Signal: scaling.Grow, Reason: scaling.ReasonSaturated, Detail: "full"},
 		}
 		for i := range 500 {
@@ -100,8 +101,8 @@ func TestADetailOfManyVariantsIsShort(t *testing.T) {
 		return in
 	}
 	for name, in := range map[string]Input{
-		"in transition": many(scaling.Past{Desired: 1, DecidedAt: now, ProgressAt: now}, scaling.ReplicaCounts{Observed: true}),
-		"no candidate":  many(scaling.Past{}, scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}),
+		"in transition": many(memory.Past{Desired: 1, DecidedAt: now, ProgressAt: now}, scaling.ReplicaCounts{Observed: true}),
+		"no candidate":  many(memory.Past{}, scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}),
 	} {
 		decisions := Decide(in)
 		if len(decisions) != 500 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Name is the analyzer's name in an Analysis.
@@ -87,7 +88,7 @@ func add(a *scaling.Analysis, sized []sizing, load load, snap scaling.Snapshot, 
 			a.Infeasible = append(a.Infeasible, *s.infeasible)
 		}
 	}
-	present, contradicted := present(load.rate, load.backlog, largest, completed, a.Anticipated, scaling.Lead(snap.Variants, past.Interval)), ""
+	present, contradicted := present(load.rate, load.backlog, largest, completed, a.Anticipated, memory.Lead(snap.Variants, past.Interval)), ""
 	if stands(*a, load, snap, past, replicas) && present <= a.Anticipated {
 		present = contradicting(present, load.backlog, a.Anticipated)
 		contradicted = fmt.Sprintf("; requests have waited since %s and do not become fewer, although the profiles say that all is served",
@@ -111,7 +112,7 @@ func add(a *scaling.Analysis, sized []sizing, load load, snap scaling.Snapshot, 
 func present(arrives, waits, largest, completed, serve float64, lead time.Duration) float64 {
 	now := arrives + min(waits/soon.Seconds(), largest)
 	if completed > 0 && serve > 0 {
-		now = max(now, scaling.Queue{Waiting: waits, Arrive: arrives, Served: completed, Fill: serve / completed, Lead: lead}.Rate())
+		now = max(now, memory.Queue{Waiting: waits, Arrive: arrives, Served: completed, Fill: serve / completed, Lead: lead}.Rate())
 	}
 	return now
 }
@@ -119,7 +120,7 @@ func present(arrives, waits, largest, completed, serve float64, lead time.Durati
 // contradicting returns the request rate to serve where requests wait although, by the profiles,
 // the replicas serve enough.
 func contradicting(present, waits, serve float64) float64 {
-	clears := scaling.Queue{Waiting: waits, Fill: 1}.Rate() // with nothing of what the profiles promise
+	clears := memory.Queue{Waiting: waits, Fill: 1}.Rate() // with nothing of what the profiles promise
 	return min(serve+max(clears, little*serve), believed*present)
 }
 

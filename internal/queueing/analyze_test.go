@@ -13,6 +13,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/pkg/analyzer"
 )
 
@@ -254,7 +255,7 @@ func TestContradictionsShowBothNumbers(t *testing.T) {
 		if tc.change != nil {
 			tc.change(&s)
 		}
-		a := Analyze(s, objective, Default(), Memory{Traffic: scaling.Traffic{Means: means(s)}})
+		a := Analyze(s, objective, Default(), Memory{Traffic: memory.Traffic{Means: means(s)}})
 		var got []string
 		for _, c := range a.Contradictions {
 			got = append(got, c.Quantity)

@@ -9,7 +9,7 @@
 // where the backlog is what waits before and in the replicas. A small one is to be
 // gone in a minute. Of a large one counts what the replicas that run and were ordered
 // do not clear by themselves: clearing is the rate at which it is gone ten minutes
-// after a replica that is ordered now is Ready (scaling.Queue), so that a queue which
+// after a replica that is ordered now is Ready (memory.Queue), so that a queue which
 // builds up while replicas start does not order them again. The forecast is the
 // arrival rate to be expected when a replica that is ordered now is Ready, while what
 // arrives grows beyond doubt ([Look]), and else, where what arrives has risen within the

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 //
 // and e^left where the budget is overdrawn. The allowance grows as long as more requests meet the
 // objective than are asked for, so that in the long run the share is met and no more is paid for.
-func allowance(b scaling.Budget, o scaling.Objective) (factor float64, why string) {
+func allowance(b memory.Budget, o scaling.Objective) (factor float64, why string) {
 	attained, known := b.Attainment()
 	if !known {
 		return 1, ""

@@ -8,24 +8,25 @@ import (
 	"testing"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // attained returns the budget after a thousand requests in a number of hours, of which part met the
 // objectives.
-func attained(part, hours float64) scaling.Budget {
-	return scaling.Budget{At: at, Ended: 1000, Missed: 1000 * (1 - part), Hours: hours}
+func attained(part, hours float64) memory.Budget {
+	return memory.Budget{At: at, Ended: 1000, Missed: 1000 * (1 - part), Hours: hours}
 }
 
 func TestTheAllowanceFollowsTheErrorBudget(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		b    scaling.Budget
+		b    memory.Budget
 		o    scaling.Objective
 		want float64
 		says string
 	}{
-		{"nothing is known", scaling.Budget{}, objective, 1, ""},
-		{"no request ended", scaling.Budget{At: at, Hours: 3}, objective, 1, ""},
+		{"nothing is known", memory.Budget{}, objective, 1, ""},
+		{"no request ended", memory.Budget{At: at, Hours: 3}, objective, 1, ""},
 		{
 			"as many met the objectives as are to", attained(0.95, 5), objective, 1,
 			"95.0 % of the requests met the objectives lately, 95 % are to, so a replica is given 1.00 times",
@@ -95,10 +96,10 @@ func TestAReplicaIsAllowedNoMoreThanFullBatchesComplete(t *testing.T) {
 // full batches, so there is room to fill them.
 func TestAFleetOfWhichMoreAttainTheObjectivesIsSmaller(t *testing.T) {
 	o := scaling.Objective{TTFT: 1000, ITL: 30}
-	look := func(b scaling.Budget) scaling.Analysis {
-		return Analyze(snapshot(20, variant("v", a100, 5)), o, Default(), Memory{Traffic: scaling.Traffic{Budget: b}})
+	look := func(b memory.Budget) scaling.Analysis {
+		return Analyze(snapshot(20, variant("v", a100, 5)), o, Default(), Memory{Traffic: memory.Traffic{Budget: b}})
 	}
-	stated := look(scaling.Budget{}).Variants[0].PerReplica
+	stated := look(memory.Budget{}).Variants[0].PerReplica
 	for _, tt := range []struct {
 		part, want float64
 	}{{1, 1.5}, {0.95, 1}, {0.5, 0.7}} {

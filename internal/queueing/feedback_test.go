@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // TestALargeBacklogBuysMoreThanOneReplica: the fleet serves what arrives, ten minutes of arrivals
@@ -39,7 +40,7 @@ func TestAQueueThatStandsContradictsTheProfile(t *testing.T) {
 		for i := range s.Replicas {
 			s.Replicas[i].QueueLengthNow = fresh(10)
 		}
-		m := Memory{Interval: time.Minute, Backlog: scaling.Backlog{Waiting: 30, At: at, StandsSince: at.Add(-3 * time.Minute)}}
+		m := Memory{Interval: time.Minute, Backlog: memory.Backlog{Waiting: 30, At: at, StandsSince: at.Add(-3 * time.Minute)}}
 		if change != nil {
 			change(&s, &m)
 		}
@@ -86,8 +87,8 @@ func uneven(t *testing.T) scaling.Snapshot {
 
 func TestAFleetIsFullWhenTheReplicasOfOneVariantAre(t *testing.T) {
 	s := uneven(t)
-	m := Remember(scaling.Traffic{}, s, scaling.Backlog{Waiting: 400, At: at, StandsSince: at.Add(-time.Minute)}, time.Minute, objective)
-	want := []scaling.Share{{Variant: s.Variants[0].Key, Weight: 1, Replicas: 2}, {Variant: s.Variants[1].Key, Weight: 1, Replicas: 2}}
+	m := Remember(memory.Traffic{}, s, memory.Backlog{Waiting: 400, At: at, StandsSince: at.Add(-time.Minute)}, time.Minute, objective)
+	want := []memory.Share{{Variant: s.Variants[0].Key, Weight: 1, Replicas: 2}, {Variant: s.Variants[1].Key, Weight: 1, Replicas: 2}}
 	if diff := cmp.Diff(want, m.Traffic.Shares.Of, cmpopts.EquateApprox(0.05, 0)); diff != "" {
 		t.Fatalf("shares (-want +got):\n%s", diff)
 	}
@@ -125,7 +126,7 @@ func TestMoreOfWhatIsNotFullIsNoRemedy(t *testing.T) {
 		}
 		sized := []sizing{one("fast", 10, 5), one("slow", 2, 1)}
 		tt.change(&sized[1].variant)
-		shares := scaling.Shares{Of: []scaling.Share{{Variant: key("fast"), Weight: tt.weight}, {Variant: key("slow"), Weight: 1}}}
+		shares := memory.Shares{Of: []memory.Share{{Variant: key("fast"), Weight: tt.weight}, {Variant: key("slow"), Weight: 1}}}
 		got := asShared(sized, shares)
 		if got[0].fixed != tt.fixed || got[1].fixed || got[0].rate != 2*tt.weight || got[1].rate != 2 {
 			t.Errorf("%s: fast is fixed %t, want %t; slow %t; they carry %g and %g", tt.name, got[0].fixed, tt.fixed, got[1].fixed, got[0].rate, got[1].rate)
@@ -145,7 +146,7 @@ func TestTheVariantThatIsFullIsARemedyWhateverItsShare(t *testing.T) {
 				Key: key(name), Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1},
 			}})
 		}
-		for _, s := range asShared(sized, scaling.Shares{Of: []scaling.Share{{Variant: key("fast"), Weight: 0.6}, {Variant: key("slow"), Weight: weight}}}) {
+		for _, s := range asShared(sized, memory.Shares{Of: []memory.Share{{Variant: key("fast"), Weight: 0.6}, {Variant: key("slow"), Weight: weight}}}) {
 			if slow := s.variant.Key == key("slow"); slow && (s.fixed || s.rate != 2) {
 				t.Fatalf("slow gets %g: no more of it are allowed, or it carries %g and not 2", weight, s.rate)
 			}
@@ -155,12 +156,12 @@ func TestTheVariantThatIsFullIsARemedyWhateverItsShare(t *testing.T) {
 
 func TestSharesAreRememberedAndFollowed(t *testing.T) {
 	s := uneven(t)
-	backlog := scaling.Backlog{Waiting: 400, At: at, StandsSince: at.Add(-time.Minute)}
-	past := learn(scaling.Shares{}, s, backlog)
+	backlog := memory.Backlog{Waiting: 400, At: at, StandsSince: at.Add(-time.Minute)}
+	past := learn(memory.Shares{}, s, backlog)
 	if len(past.Of) != 2 {
 		t.Fatalf("learned %+v", past)
 	}
-	later := func(after time.Duration, change func(*scaling.Snapshot)) scaling.Shares {
+	later := func(after time.Duration, change func(*scaling.Snapshot)) memory.Shares {
 		next := uneven(t)
 		next.At = at.Add(after)
 		for i := range next.Replicas {
@@ -169,7 +170,7 @@ func TestSharesAreRememberedAndFollowed(t *testing.T) {
 		if change != nil {
 			change(&next)
 		}
-		return learn(past, next, scaling.Backlog{})
+		return learn(past, next, memory.Backlog{})
 	}
 	unknown := func(s *scaling.Snapshot) { s.Replicas[0].Running = scaling.Reading{} }
 	if got := later(time.Hour, unknown); !got.At.Equal(at) || len(got.Of) != 2 {
@@ -209,7 +210,7 @@ func TestSharesAreRememberedAndFollowed(t *testing.T) {
 		} else {
 			change(&s)
 		}
-		if got := learn(scaling.Shares{}, s, b); len(got.Of) != 0 {
+		if got := learn(memory.Shares{}, s, b); len(got.Of) != 0 {
 			t.Errorf("%s: learned %+v", name, got)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const (
@@ -59,7 +60,7 @@ type Forecast struct {
 // through four windows needs no season, no training and no parameter, and has an error estimate of
 // its own, which smoothing has not.
 func Look(snap scaling.Snapshot, past Memory) Forecast {
-	lead := scaling.Lead(snap.Variants, past.Interval)
+	lead := memory.Lead(snap.Variants, past.Interval)
 	if lead <= 0 {
 		return Forecast{}
 	}
@@ -90,12 +91,12 @@ func headroom(snap scaling.Snapshot, past Memory) float64 {
 	if rose := past.Traffic.Rose; rose.IsZero() || snap.At.Sub(rose) > headroomFor {
 		return 0
 	}
-	return min(headroomMost, headroomEach*scaling.Lead(snap.Variants, past.Interval).Minutes())
+	return min(headroomMost, headroomEach*memory.Lead(snap.Variants, past.Interval).Minutes())
 }
 
 // orHeadroom returns f, or the rate in requests/s with the headroom where that is more.
 func (f Forecast) orHeadroom(rate float64, snap scaling.Snapshot, past Memory) Forecast {
-	more, lead := headroom(snap, past), scaling.Lead(snap.Variants, past.Interval)
+	more, lead := headroom(snap, past), memory.Lead(snap.Variants, past.Interval)
 	if most := rate * (1 + more); most > max(rate, f.Rate) {
 		return Forecast{Rate: most, In: lead, Lead: lead, Headroom: more}
 	}
@@ -130,7 +131,7 @@ const longestTrend = 30 * time.Minute
 // farApart returns the time between four windows that together span the lead; 0 where the lead is
 // unknown.
 func farApart(snap scaling.Snapshot, interval time.Duration) time.Duration {
-	lead := min(longestTrend, scaling.Lead(snap.Variants, interval))
+	lead := min(longestTrend, memory.Lead(snap.Variants, interval))
 	return max(0, lead-snap.Window/2) / (trendOf - 1)
 }
 
@@ -152,7 +153,7 @@ func extrapolate(snap scaling.Snapshot, past Memory, t trend, lead time.Duration
 
 // certainGrowth returns the lower confidence bound of the slope of a line through the points, in
 // requests/s per minute; 0 or less for no significant growth.
-func certainGrowth(points []scaling.Arrival) float64 {
+func certainGrowth(points []memory.Arrival) float64 {
 	n := float64(len(points))
 	var t, y float64 // means: minutes after the last point, requests/s
 	for _, p := range points {

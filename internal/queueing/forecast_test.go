@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // startUp is the start-up of the variants in these tests. With one cycle a minute, a replica is
@@ -24,13 +25,13 @@ const (
 // is remembered.
 func arriving(rates ...float64) (scaling.Snapshot, Memory) {
 	var snap scaling.Snapshot
-	var past scaling.Traffic
+	var past memory.Traffic
 	for i, rate := range rates {
 		v := variant("v", a100, 2)
 		v.StartUp = startUp
 		snap = snapshot(rate, v)
 		snap.At = at.Add(time.Duration(i-len(rates)+1) * time.Minute)
-		past = Remember(past, snap, scaling.Backlog{}, time.Minute, objective).Traffic
+		past = Remember(past, snap, memory.Backlog{}, time.Minute, objective).Traffic
 	}
 	return snap, Memory{Traffic: past, Interval: time.Minute}
 }
@@ -70,7 +71,7 @@ func TestNothingIsExtrapolatedFurtherThanItWasSeen(t *testing.T) {
 // TestALongLeadIsLookedAheadForAsFar: a replica takes ten minutes to start. After as long a time of
 // growth, the forecast reaches to the end of the lead.
 func TestALongLeadIsLookedAheadForAsFar(t *testing.T) {
-	var past scaling.Traffic
+	var past memory.Traffic
 	var last Forecast
 	const slope = 30.0
 	for minute := range 60 {
@@ -78,7 +79,7 @@ func TestALongLeadIsLookedAheadForAsFar(t *testing.T) {
 		v.StartUp = 10 * time.Minute
 		snap := snapshot(100+slope*max(0, float64(minute)-20), v)
 		snap.At = at.Add(time.Duration(minute) * time.Minute)
-		m := Remember(past, snap, scaling.Backlog{}, time.Minute, objective)
+		m := Remember(past, snap, memory.Backlog{}, time.Minute, objective)
 		past, last = m.Traffic, Look(snap, m)
 		if most := snap.Load.ArrivalRate.Value + slope*(last.Lead+30*time.Second).Minutes(); last.Rate > most {
 			t.Fatalf("minute %d: %g requests/s are expected, growth continued is %g", minute, last.Rate, most)
@@ -111,7 +112,7 @@ func TestWhatIsNoTrendIsNotExtrapolated(t *testing.T) {
 		"noise of arrivals": Look(arriving(5, 5.05, 5.1, 5.15)),
 		"noise of its own":  Look(arriving(50, 90, 40, 110)),
 		"too short":         Look(arriving(200, 300, 400)),
-		"no history":        unknown(func(_ *scaling.Snapshot, m *Memory) { m.Traffic = scaling.Traffic{} }),
+		"no history":        unknown(func(_ *scaling.Snapshot, m *Memory) { m.Traffic = memory.Traffic{} }),
 		"no start-up time":  unknown(func(s *scaling.Snapshot, _ *Memory) { s.Variants[0].StartUp = 0 }),
 		"no rate now":       unknown(func(s *scaling.Snapshot, _ *Memory) { s.At = s.At.Add(time.Minute) }),
 		"a gap":             unknown(func(_ *scaling.Snapshot, m *Memory) { m.Traffic.Arrivals[1].At = at.Add(-time.Hour) }),
@@ -156,14 +157,14 @@ func TestAStepSeenByWokenCyclesAddsLittle(t *testing.T) {
 			ends = append(ends, at)
 		}
 		step := time.Duration(r.Float64()*float64(at+time.Minute)) - time.Minute
-		var past scaling.Traffic
+		var past memory.Traffic
 		var snap scaling.Snapshot
 		for _, end := range ends {
 			v := variant("v", a100, 2)
 			v.StartUp = startUp
 			snap = snapshot(from+(to-from)*min(1, max(0, (end-step).Minutes())), v)
 			snap.At = snap.At.Add(end)
-			past = Remember(past, snap, scaling.Backlog{}, time.Minute, objective).Traffic
+			past = Remember(past, snap, memory.Backlog{}, time.Minute, objective).Traffic
 		}
 		if f := Look(snap, Memory{Traffic: past, Interval: time.Minute}); f.Rate > to {
 			trends++

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const (
@@ -25,14 +26,14 @@ const (
 )
 
 // Learn returns the traffic with the evidence of snap, whose analysis is a, added.
-func Learn(past scaling.Traffic, snap scaling.Snapshot, o scaling.Objective, a scaling.Analysis) scaling.Traffic {
+func Learn(past memory.Traffic, snap scaling.Snapshot, o scaling.Objective, a scaling.Analysis) memory.Traffic {
 	past.Evidence = witnessed(past.Evidence, snap, o, a.Promised)
 	return past
 }
 
 // witnessed returns the evidence with that of snap added, whose replicas serve promised requests/s
 // by their profiles; 0 where that is unknown.
-func witnessed(past scaling.Evidence, snap scaling.Snapshot, o scaling.Objective, promised float64) scaling.Evidence {
+func witnessed(past memory.Evidence, snap scaling.Snapshot, o scaling.Objective, promised float64) memory.Evidence {
 	if !(promised > 0) {
 		return past
 	}
@@ -53,7 +54,7 @@ func witnessed(past scaling.Evidence, snap scaling.Snapshot, o scaling.Objective
 // misses at the present load, more replicas would pay nothing back. A profile that promises too
 // much is corrected by the error budget, not here: misses by bursts and by late starts look the
 // same.
-func learned(e scaling.Evidence, o scaling.Objective, allowance float64) float64 {
+func learned(e memory.Evidence, o scaling.Objective, allowance float64) float64 {
 	if !(e.Requests > 0) {
 		return allowance
 	}
@@ -80,7 +81,7 @@ func byProfile(sized []sizing) float64 {
 }
 
 // told describes what was learned, "" for nothing.
-func told(e scaling.Evidence, times float64) string {
+func told(e memory.Evidence, times float64) string {
 	if !(times > 1.005) {
 		return ""
 	}

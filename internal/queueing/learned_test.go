@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // saw returns the evidence of requests at utilization used; missed is the part of them that missed
 // the objectives.
-func saw(requests, used, missed float64) scaling.Evidence {
-	return scaling.Evidence{Requests: requests, Used: requests * used, Missed: requests * missed}
+func saw(requests, used, missed float64) memory.Evidence {
+	return memory.Evidence{Requests: requests, Used: requests * used, Missed: requests * missed}
 }
 
 // TestLearnedIsWhatFewMissesSay: the allowance of the error budget changes how many requests may
@@ -21,10 +22,10 @@ func saw(requests, used, missed float64) scaling.Evidence {
 func TestLearnedIsWhatFewMissesSay(t *testing.T) {
 	o := scaling.Objective{TTFT: 1000, ITL: 50, Attainment: 0.95}
 	for name, tt := range map[string]struct {
-		seen                   scaling.Evidence
+		seen                   memory.Evidence
 		allowance, least, most float64
 	}{
-		"nothing seen":                        {scaling.Evidence{}, 1, 1, 1},
+		"nothing seen":                        {memory.Evidence{}, 1, 1, 1},
 		"none misses":                         {saw(1e6, 1, 0), 1, 1.24, 1.25},
 		"as many miss as may":                 {saw(1e6, 1, 0.05), 1, 1, 1.01},
 		"too many miss":                       {saw(1e6, 1, 0.3), 1, 1, 1},
@@ -33,7 +34,7 @@ func TestLearnedIsWhatFewMissesSay(t *testing.T) {
 		"a few miss at more":                  {saw(1e6, 2, 0.04), 1, 2.1, 2.2},
 		"ten requests say little":             {saw(10, 1, 0), 1, 1, 1.02},
 		"a profile of another kind":           {saw(1e9, 50, 0), 1, learnedMost - 1e-5, learnedMost},
-		"overdrawn, nothing seen":             {scaling.Evidence{}, 0.6, 0.6, 0.6},
+		"overdrawn, nothing seen":             {memory.Evidence{}, 0.6, 0.6, 0.6},
 		"overdrawn, none misses":              {saw(1e9, 1, 0), 0.6, 1.249, 1.25},
 		"overdrawn, as many miss as may":      {saw(1e9, 1, 0.05), 0.6, 0.6, 0.601},
 		"overdrawn, as many miss at less":     {saw(1e9, 0.5, 0.05), 0.6, 0.6, 0.601},
@@ -69,7 +70,7 @@ func TestAFleetThatKeepsItsObjectiveIsFilledFurther(t *testing.T) {
 	within := func(rate float64) scaling.Histogram {
 		return scaling.Histogram{State: scaling.Fresh, Buckets: []scaling.Bucket{{Bound: 50, Rate: rate}, {Bound: 1000, Rate: rate}, {Bound: 5000, Rate: 20}}, Total: 20}
 	}
-	at := func(traffic scaling.Traffic, late bool, minute int) (scaling.Analysis, scaling.Traffic) {
+	at := func(traffic memory.Traffic, late bool, minute int) (scaling.Analysis, memory.Traffic) {
 		s := snapshot(20, variant("v", a100, 5))
 		s.At = s.At.Add(time.Duration(minute) * time.Minute)
 		s.Load.TTFTBuckets, s.Load.RequestITLBuckets = within(20), within(20)
@@ -79,7 +80,7 @@ func TestAFleetThatKeepsItsObjectiveIsFilledFurther(t *testing.T) {
 		a := Analyze(s, o, Default(), Memory{Traffic: traffic})
 		return a, Learn(traffic, s, o, a)
 	}
-	var traffic scaling.Traffic
+	var traffic memory.Traffic
 	first, traffic := at(traffic, false, 0)
 	used := 20 / first.Promised
 	if used < 0.4 || used > 1.2 {
@@ -109,7 +110,7 @@ func TestAFleetThatKeepsItsObjectiveIsFilledFurther(t *testing.T) {
 func TestWhatDoesWellIsLearnedAtTheFirstLook(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	o := scaling.Objective{TTFT: 1000}
-	look := func(e scaling.Evidence, minute int, ready time.Duration, promised, late float64) scaling.Evidence {
+	look := func(e memory.Evidence, minute int, ready time.Duration, promised, late float64) memory.Evidence {
 		s := scaling.Snapshot{At: now.Add(time.Duration(minute) * time.Minute), Window: time.Minute}
 		s.Variants = []scaling.Variant{{Replicas: scaling.ReplicaCounts{Observed: true, Ready: 1, NewestReady: s.At.Add(-ready)}}}
 		s.Load.ArrivalRate = scaling.Measured(10, scaling.Fresh)
@@ -127,11 +128,11 @@ func TestWhatDoesWellIsLearnedAtTheFirstLook(t *testing.T) {
 		"a new replica, and too many miss":  {time.Second, 0.2, 0},
 		"a new replica, and all is as well": {time.Second, 0.01, 600},
 	} {
-		if got := look(scaling.Evidence{}, 0, tt.ready, 5, tt.late).Requests; math.Abs(got-tt.want) > 1 {
+		if got := look(memory.Evidence{}, 0, tt.ready, 5, tt.late).Requests; math.Abs(got-tt.want) > 1 {
 			t.Errorf("%s: %.0f requests count at the first look, want %.0f", name, got, tt.want)
 		}
 	}
-	e := look(scaling.Evidence{}, 0, time.Hour, 5, 0.01)
+	e := look(memory.Evidence{}, 0, time.Hour, 5, 0.01)
 	for minute := 1; minute <= 120; minute++ { // the promise grows by a fifth each minute, so no look counts
 		e = look(e, minute, time.Hour, 5*math.Pow(1.2, float64(minute)), 0.3)
 	}
@@ -144,7 +145,7 @@ func TestWhatDoesWellIsLearnedAtTheFirstLook(t *testing.T) {
 func TestWhatAStartOrAnOverloadMissesIsNotLearned(t *testing.T) {
 	o := scaling.Objective{TTFT: 1000}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	look := func(e scaling.Evidence, minute int, promised float64, queued bool) scaling.Evidence {
+	look := func(e memory.Evidence, minute int, promised float64, queued bool) memory.Evidence {
 		s := scaling.Snapshot{At: now.Add(time.Duration(minute) * time.Minute), Window: time.Minute}
 		s.Variants = []scaling.Variant{{Replicas: scaling.ReplicaCounts{Observed: true, Ready: 1, NewestReady: now.Add(-time.Hour)}}}
 		s.Load.ArrivalRate = scaling.Measured(10, scaling.Fresh)
@@ -165,7 +166,7 @@ func TestWhatAStartOrAnOverloadMissesIsNotLearned(t *testing.T) {
 		"overloaded, by the profile": {5, 5, false, true},
 		"almost idle":                {100, 100, false, false},
 	} {
-		e := look(scaling.Evidence{Promised: tt.before}, 0, tt.before, false)
+		e := look(memory.Evidence{Promised: tt.before}, 0, tt.before, false)
 		first := e.Requests
 		e = look(e, 1, tt.promised, tt.queued)
 		if got := e.Requests > first; got != tt.counts {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // smooth returns the rate with which the last of several looks, a minute apart, is analyzed.
@@ -57,7 +58,7 @@ func TestOldWindowsDoNotSmoothTheRate(t *testing.T) {
 func TestLengthsAreTheMeansOfTheLastMinutes(t *testing.T) {
 	s := snapshot(10, variant("v", a100, 2))
 	s.Load.InputTokens, s.Load.OutputTokens, s.Load.PrefixHits = fresh(1000), fresh(400), fresh(0.75)
-	past := Memory{Traffic: scaling.Traffic{Means: scaling.Means{At: at, Requests: 10, Input: 2000, Output: 1000}}}
+	past := Memory{Traffic: memory.Traffic{Means: memory.Means{At: at, Requests: 10, Input: 2000, Output: 1000}}}
 	l, why := measure(s)
 	if why != "" {
 		t.Fatal(why)
@@ -68,7 +69,7 @@ func TestLengthsAreTheMeansOfTheLastMinutes(t *testing.T) {
 	if got := l.smoothed(s, Memory{}); got.prompt != 1000 || got.input != 250 || got.output != 400 {
 		t.Errorf("without means: prompts of %g tokens of which %g are computed, answers of %g; want those measured", got.prompt, got.input, got.output)
 	}
-	short := Memory{Traffic: scaling.Traffic{Means: scaling.Means{At: at, Requests: 10, Input: 2000, Output: 5}}}
+	short := Memory{Traffic: memory.Traffic{Means: memory.Means{At: at, Requests: 10, Input: 2000, Output: 5}}}
 	if got := l.smoothed(s, short); got.output != 1 {
 		t.Errorf("answers of %g tokens, want at least 1", got.output)
 	}

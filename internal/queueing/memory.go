@@ -5,25 +5,26 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Memory is what is remembered of a model, up to the Snapshot that is analyzed. The zero value
 // remembers nothing.
 type Memory struct {
-	Traffic  scaling.Traffic
-	Backlog  scaling.Backlog
+	Traffic  memory.Traffic
+	Backlog  memory.Backlog
 	Interval time.Duration // until the next cycle; 0 where that is not known
 }
 
 // Remember returns what is remembered after snap, with its backlog. A Snapshot that is not newer
 // than what is remembered changes nothing.
-func Remember(past scaling.Traffic, snap scaling.Snapshot, backlog scaling.Backlog, interval time.Duration, objective scaling.Objective) Memory {
+func Remember(past memory.Traffic, snap scaling.Snapshot, backlog memory.Backlog, interval time.Duration, objective scaling.Objective) Memory {
 	replicas, profile := settled(snap)
 	arrivals, rose := past.Arrivals.Then(snap, interval, farApart(snap, interval)), past.Rose
 	if arrivals.Rose() {
 		rose = snap.At
 	}
-	return Memory{Interval: interval, Backlog: backlog, Traffic: scaling.Traffic{
+	return Memory{Interval: interval, Backlog: backlog, Traffic: memory.Traffic{
 		Arrivals:  arrivals,
 		Rose:      rose,
 		Lengths:   past.Lengths.Then(snap),
@@ -49,7 +50,7 @@ func settled(snap scaling.Snapshot) (float64, scaling.Profile) {
 // withBatch returns the variants with the batch of a replica: the least of the limits of the
 // engine's arguments, of the profile and of the KV cache. Requests beyond what the cache holds wait
 // or are computed twice. Where no replica reports the size of its cache, that is no limit.
-func withBatch(variants []scaling.Variant, snap scaling.Snapshot, past scaling.Footprint) []scaling.Variant {
+func withBatch(variants []scaling.Variant, snap scaling.Snapshot, past memory.Footprint) []scaling.Variant {
 	each := held(snap.Load, past)
 	least := map[scaling.VariantKey]float64{} // tokens of a replica's KV cache
 	for _, r := range snap.Replicas {
@@ -80,7 +81,7 @@ func withBatch(variants []scaling.Variant, snap scaling.Snapshot, past scaling.F
 // and prompts with a common prefix hold less. Neither is known, but what replicas hold is measured:
 // their Footprint corrects the mean. Correction and mean count the same once as many requests were
 // seen running as in doubted.
-func held(load scaling.Load, past scaling.Footprint) float64 {
+func held(load scaling.Load, past memory.Footprint) float64 {
 	each := load.MeanTokens()
 	if !(past.Held > 0 && past.Expected > 0) {
 		return each

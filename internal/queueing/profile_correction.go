@@ -7,6 +7,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // doubted is the number of requests in a batch at which profile and measurement count the same. A
@@ -27,7 +28,7 @@ const doubted = 8
 // fleet that is not needed later. A TTFT above the prediction corrects nothing: waiting lengthens
 // it, which the queueing model knows. A twentieth of difference is noise, and subtracted. A beta is
 // at least halved and at most doubled; a delta is at least 0.
-func correct(variants []scaling.Variant, m scaling.Means) []scaling.Variant {
+func correct(variants []scaling.Variant, m memory.Means) []scaling.Variant {
 	p, known := m.Profile()
 	if !known || m.Together <= 0 || serving(variants, time.Time{}) == 0 {
 		return variants

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // served returns a steady fleet. Each replica computes n requests together, with the ITL that a
@@ -26,9 +27,9 @@ func served(n, beta, ttft float64) scaling.Snapshot {
 func promised(n float64) float64 { return a100.Gamma + a100.Delta*256*n }
 
 // means returns the means after one look at s.
-func means(s scaling.Snapshot) scaling.Means {
+func means(s scaling.Snapshot) memory.Means {
 	replicas, profile := settled(s)
-	return scaling.Means{}.Then(s, replicas, profile)
+	return memory.Means{}.Then(s, replicas, profile)
 }
 
 func corrected(s scaling.Snapshot) scaling.Profile {
@@ -143,7 +144,7 @@ func TestSlowerTokensLeaveFewerRequestsToAReplica(t *testing.T) {
 	last := math.Inf(1)
 	for _, slope := range []float64{1, 1.5, 2, 3} {
 		s := served(24, slope*a100.Beta, promised(24))
-		per := Analyze(s, objective, Default(), Memory{Traffic: scaling.Traffic{Means: means(s)}}).Variants[0].PerReplica
+		per := Analyze(s, objective, Default(), Memory{Traffic: memory.Traffic{Means: means(s)}}).Variants[0].PerReplica
 		if per > last || slope > 1 && per == last {
 			t.Errorf("%g times the slope: %g requests/s a replica after %g", slope, per, last)
 		}
@@ -177,21 +178,21 @@ func TestAReplicaServesNoMoreThanItsMemoryHolds(t *testing.T) {
 // TestARequestHoldsWhatRequestsWereSeenToHold: 64 requests with an average of 320 tokens fit. Where
 // answers are so uneven that each request holds twice as much, 32 fit.
 func TestARequestHoldsWhatRequestsWereSeenToHold(t *testing.T) {
-	most := func(past scaling.Footprint) int {
+	most := func(past memory.Footprint) int {
 		s := snapshot(4, variant("v", a100, 1))
 		s.Replicas[0].KVCapacity = fresh(64 * 320)
 		return withBatch(s.Variants, s, past)[0].Profile.MaxBatchSize
 	}
 	for _, tt := range []struct {
 		name string
-		past scaling.Footprint
+		past memory.Footprint
 		want int
 	}{
-		{"never seen", scaling.Footprint{}, 64},
-		{"as the mean", scaling.Footprint{Held: 320_000, Expected: 320_000}, 64},
-		{"twice as much, of a thousand requests", scaling.Footprint{Held: 640_000, Expected: 320_000}, 32},
-		{"twice as much, of eight requests", scaling.Footprint{Held: 2 * 8 * 320, Expected: 8 * 320}, 42}, // 64 / 1.5
-		{"a common prefix: half as much", scaling.Footprint{Held: 160_000, Expected: 320_000}, 64},        // the batch limits
+		{"never seen", memory.Footprint{}, 64},
+		{"as the mean", memory.Footprint{Held: 320_000, Expected: 320_000}, 64},
+		{"twice as much, of a thousand requests", memory.Footprint{Held: 640_000, Expected: 320_000}, 32},
+		{"twice as much, of eight requests", memory.Footprint{Held: 2 * 8 * 320, Expected: 8 * 320}, 42}, // 64 / 1.5
+		{"a common prefix: half as much", memory.Footprint{Held: 160_000, Expected: 320_000}, 64},        // the batch limits
 	} {
 		if got := most(tt.past); got != tt.want {
 			t.Errorf("%s: %d requests, want %d", tt.name, got, tt.want)
@@ -205,7 +206,7 @@ func TestTheArgumentsOfTheEngineBoundTheBatch(t *testing.T) {
 	for _, tt := range []struct{ stated, allowed, want int }{{0, 0, 0}, {0, 32, 32}, {64, 32, 32}, {16, 32, 16}} {
 		s := snapshot(4, variant("v", a100, 1))
 		s.Variants[0].Profile.MaxBatchSize, s.Variants[0].Limits.MaxBatch = tt.stated, tt.allowed
-		if got := withBatch(s.Variants, s, scaling.Footprint{})[0].Profile.MaxBatchSize; got != tt.want {
+		if got := withBatch(s.Variants, s, memory.Footprint{})[0].Profile.MaxBatchSize; got != tt.want {
 			t.Errorf("profile %d, arguments %d: a batch of %d, want %d", tt.stated, tt.allowed, got, tt.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // TestReplicasServeNoMoreThanFullOnesStart: each of five replicas starts half a request/s, and the
@@ -18,7 +19,7 @@ func TestReplicasServeNoMoreThanFullOnesStart(t *testing.T) {
 			s.Replicas[i].QueueLength, s.Replicas[i].QueueLengthNow = fresh(8), fresh(8)
 			s.Replicas[i].Pace = scaling.Pace{Started: starts, Decoding: 20, ITL: 60, TTFT: 900}
 		}
-		m := Memory{Interval: time.Minute, Backlog: scaling.Backlog{Waiting: 40, At: at, StandsSince: at.Add(-time.Minute)}}
+		m := Memory{Interval: time.Minute, Backlog: memory.Backlog{Waiting: 40, At: at, StandsSince: at.Add(-time.Minute)}}
 		if change != nil {
 			change(&s, &m)
 		}

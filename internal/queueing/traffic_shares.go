@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const (
@@ -112,9 +113,9 @@ func started(snap scaling.Snapshot, all []flow) ([]flow, bool) {
 // learn returns the shares with those of snap. They are first seen where requests wait in all
 // replicas of some variants while the others have none: what arrives and does not go to the others
 // goes to the first. From then on, while nothing waits, what the replicas complete updates them.
-func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) scaling.Shares {
+func learn(past memory.Shares, snap scaling.Snapshot, backlog memory.Backlog) memory.Shares {
 	if snap.At.Sub(past.At) > sharesKept {
-		past = scaling.Shares{}
+		past = memory.Shares{}
 	}
 	all := flows(snap)
 	if all == nil || !snap.At.After(past.At) || filling(snap, all) {
@@ -122,7 +123,7 @@ func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) 
 	}
 	full := queuedReplicas(all)
 	if now, seen := started(snap, all); full == 0 && seen && refuted(past, now) {
-		return remembered(scaling.Shares{}, past, now, snap.At)
+		return remembered(memory.Shares{}, past, now, snap.At)
 	}
 	switch {
 	case full > 0 && full < replicas(all) && backlog.Stands(snap.At, snap.Window):
@@ -136,7 +137,7 @@ func learn(past scaling.Shares, snap scaling.Snapshot, backlog scaling.Backlog) 
 // seenQueuing returns the shares by what goes to the replicas in which requests wait, full in
 // number. They are by variant where that is known already, or where no equal treatment of replicas
 // explains them.
-func seenQueuing(past scaling.Shares, snap scaling.Snapshot, all []flow, full float64) scaling.Shares {
+func seenQueuing(past memory.Shares, snap scaling.Snapshot, all []flow, full float64) memory.Shares {
 	arriving, ok := queuing(measured(all, snap.Load.ITL), snap.Load.ArrivalRate.Value)
 	byVariant := past.ByVariant || ok && treatedUnlike(arriving)
 	if !byVariant {
@@ -145,7 +146,7 @@ func seenQueuing(past scaling.Shares, snap scaling.Snapshot, all []flow, full fl
 	if !ok {
 		return past
 	}
-	out := remembered(scaling.Shares{}, past, arriving, snap.At)
+	out := remembered(memory.Shares{}, past, arriving, snap.At)
 	out.ByVariant, out.Since = byVariant, past.Since
 	return out
 }
@@ -193,7 +194,7 @@ func replicas(all []flow) float64 {
 
 // remembered returns the weights of the flows, each the mean with its weight before where there is
 // one, and the weights of variants that are not among them.
-func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling.Shares {
+func remembered(before, beside memory.Shares, all []flow, at time.Time) memory.Shares {
 	mean := 0.0
 	for _, f := range all {
 		mean += f.completes * f.ready
@@ -202,7 +203,7 @@ func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling
 	if !(mean > 0) {
 		return beside
 	}
-	out, was, is := scaling.Shares{At: at}, 0.0, 0.0
+	out, was, is := memory.Shares{At: at}, 0.0, 0.0
 	for _, f := range all {
 		if last, seen := beside.Weight(f.variant); seen {
 			was, is = was+last, is+f.completes/mean
@@ -211,7 +212,7 @@ func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling
 		if last, seen := before.Weight(f.variant); seen {
 			weight = (weight + last) / 2
 		}
-		out.Of = append(out.Of, scaling.Share{Variant: f.variant, Weight: weight, Replicas: f.ready})
+		out.Of = append(out.Of, memory.Share{Variant: f.variant, Weight: weight, Replicas: f.ready})
 	}
 	for _, s := range beside.Of {
 		if was > 0 && is > 0 {
@@ -221,7 +222,7 @@ func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling
 			out.Of = append(out.Of, s)
 		}
 	}
-	slices.SortFunc(out.Of, func(a, b scaling.Share) int { return a.Variant.Compare(b.Variant) })
+	slices.SortFunc(out.Of, func(a, b memory.Share) int { return a.Variant.Compare(b.Variant) })
 	return out
 }
 
@@ -235,7 +236,7 @@ func remembered(before, beside scaling.Shares, all []flow, at time.Time) scaling
 // candidate. Nor is a variant that carries no more than its share while replicas of the full
 // variant can be added, unless all replicas get about the same: then requests may be shared by
 // variant, and more of its replicas do not relieve the full one.
-func asShared(sized []sizing, shares scaling.Shares) []sizing {
+func asShared(sized []sizing, shares memory.Shares) []sizing {
 	if len(shares.Of) == 0 || shares.ByVariant {
 		return sized
 	}
@@ -266,7 +267,7 @@ func asShared(sized []sizing, shares scaling.Shares) []sizing {
 
 // firstFull returns the rate per weight at which the replicas of the first running variant are
 // full, and whether that is known of one.
-func firstFull(sized []sizing, shares scaling.Shares) (least float64, known bool) {
+func firstFull(sized []sizing, shares memory.Shares) (least float64, known bool) {
 	for _, s := range sized {
 		_, current := s.replicas()
 		weight, seen := shares.Weight(s.variant.Key)
@@ -282,7 +283,7 @@ func firstFull(sized []sizing, shares scaling.Shares) (least float64, known bool
 
 // relieved reports whether replicas can be added to a variant that is full first, at least
 // requests/s per weight. They cannot while no node takes those that it has.
-func relieved(sized []sizing, shares scaling.Shares, least float64) bool {
+func relieved(sized []sizing, shares memory.Shares, least float64) bool {
 	return slices.ContainsFunc(sized, func(s sizing) bool {
 		_, current := s.replicas()
 		weight, seen := shares.Weight(s.variant.Key)
@@ -296,7 +297,7 @@ func relieved(sized []sizing, shares scaling.Shares, least float64) bool {
 const likeness = 1.5
 
 // alike reports whether the replicas of all running variants get about the same number of requests.
-func alike(sized []sizing, shares scaling.Shares) bool {
+func alike(sized []sizing, shares memory.Shares) bool {
 	var weights []float64
 	for _, s := range sized {
 		_, current := s.replicas()

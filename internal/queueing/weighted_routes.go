@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const (
@@ -84,7 +85,7 @@ func queuing(all []flow, rate float64) ([]flow, bool) {
 
 // atCounts converts shares to the present numbers of replicas: the weight of a replica depends on
 // them where requests are shared by variant.
-func atCounts(past scaling.Shares, all []flow) scaling.Shares {
+func atCounts(past memory.Shares, all []flow) memory.Shares {
 	if !past.ByVariant {
 		return past
 	}
@@ -113,7 +114,7 @@ func atCounts(past scaling.Shares, all []flow) scaling.Shares {
 // first gets, relative to one of the second,
 //
 //	(n / n') (m' / m) times as much as before if it is by variant, and as much if not
-func followed(past, now scaling.Shares, all []flow) scaling.Shares {
+func followed(past, now memory.Shares, all []flow) memory.Shares {
 	now.ByVariant, now.Since = past.ByVariant, past.Since
 	few := slices.ContainsFunc(all, func(f flow) bool { return f.running*f.ready < enough })
 	if few || !sameReplicas(past.Of, now.Of) { // else they are means of before and after
@@ -133,7 +134,7 @@ func followed(past, now scaling.Shares, all []flow) scaling.Shares {
 
 // refuted reports whether the replicas get alike although sharing by variant would treat them
 // unlike now.
-func refuted(past scaling.Shares, all []flow) bool {
+func refuted(past memory.Shares, all []flow) bool {
 	if !past.ByVariant {
 		return false
 	}
@@ -152,17 +153,17 @@ func refuted(past scaling.Shares, all []flow) bool {
 }
 
 // sameReplicas reports whether every variant of now had the same number of replicas before.
-func sameReplicas(before, now []scaling.Share) bool {
-	return !slices.ContainsFunc(now, func(s scaling.Share) bool {
-		return !slices.ContainsFunc(before, func(p scaling.Share) bool { return p.Variant == s.Variant && p.Replicas == s.Replicas })
+func sameReplicas(before, now []memory.Share) bool {
+	return !slices.ContainsFunc(now, func(s memory.Share) bool {
+		return !slices.ContainsFunc(before, func(p memory.Share) bool { return p.Variant == s.Variant && p.Replicas == s.Replicas })
 	})
 }
 
 // compared returns the change of shares from before to now, as a part of the change expected with
 // sharing by variant: about 1 if requests are shared by variant, 0 if not. It returns false while
 // too few replicas came or went to tell.
-func compared(before, now []scaling.Share) (way float64, told bool) {
-	seen := map[scaling.VariantKey]scaling.Share{}
+func compared(before, now []memory.Share) (way float64, told bool) {
+	seen := map[scaling.VariantKey]memory.Share{}
 	for _, s := range before {
 		seen[s.Variant] = s
 	}
@@ -198,7 +199,7 @@ func treatedUnlike(all []flow) bool {
 
 // part returns the part of the requests that each variant with replicas gets where requests are
 // shared by variant.
-func part(sized []sizing, shares scaling.Shares) map[scaling.VariantKey]float64 {
+func part(sized []sizing, shares memory.Shares) map[scaling.VariantKey]float64 {
 	got, all := map[scaling.VariantKey]float64{}, 0.0
 	for _, s := range shares.Of {
 		if slices.ContainsFunc(sized, func(o sizing) bool {
@@ -222,7 +223,7 @@ func split(a *scaling.Analysis, sized []sizing, load load, snap scaling.Snapshot
 	if !past.Traffic.Shares.ByVariant {
 		return ""
 	}
-	parts, lead := part(sized, past.Traffic.Shares), scaling.Lead(snap.Variants, past.Interval)
+	parts, lead := part(sized, past.Traffic.Shares), memory.Lead(snap.Variants, past.Interval)
 	waits := map[scaling.VariantKey]float64{}
 	for _, s := range snap.Sorted() {
 		waits[s.Variant] += s.Waiting().Or(0)

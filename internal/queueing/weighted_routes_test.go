@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // route returns a fleet of n fast and m slow replicas whose gateway sends the given part of the
@@ -40,9 +41,9 @@ func runningAt(p scaling.Profile, gets float64) (runs, waits float64) {
 }
 
 // looks returns the shares that are learned from one look at each fleet, two minutes apart.
-func looks(t *testing.T, fleets ...scaling.Snapshot) (past scaling.Shares) {
+func looks(t *testing.T, fleets ...scaling.Snapshot) (past memory.Shares) {
 	t.Helper()
-	backlog := scaling.Backlog{Waiting: 100, At: at, StandsSince: at.Add(-time.Minute)}
+	backlog := memory.Backlog{Waiting: 100, At: at, StandsSince: at.Add(-time.Minute)}
 	for i, s := range fleets {
 		s.At = at.Add(time.Duration(i) * 2 * time.Minute)
 		for k := range s.Replicas {
@@ -160,7 +161,7 @@ func TestSharesByVariantAreRefutedByWhatReplicasStart(t *testing.T) {
 // does not help, and slow alone has to serve the requests that wait in it.
 func TestEachVariantCarriesItsPart(t *testing.T) {
 	s := route(t, 60, 0.5, 4, 1)
-	m := Remember(scaling.Traffic{}, s, scaling.Backlog{Waiting: 100, At: at, StandsSince: at.Add(-time.Minute)}, time.Minute, objective)
+	m := Remember(memory.Traffic{}, s, memory.Backlog{Waiting: 100, At: at, StandsSince: at.Add(-time.Minute)}, time.Minute, objective)
 	a := Analyze(s, objective, Default(), m)
 	if !a.Apart || len(a.Ceilings) != 2 || !strings.Contains(a.Detail, "50 % to fast, 50 % to slow") {
 		t.Fatalf("apart %t, %d limits: %s", a.Apart, len(a.Ceilings), a.Detail)

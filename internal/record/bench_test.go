@@ -10,6 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // fleet is a cycle of so many variants, two to a model, each with ten replicas,
@@ -20,7 +21,7 @@ func fleet(variants int) Cycle {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	c := Cycle{
 		Format: Format, Cycle: "k7hw2cxd-12", Build: "v0.1.0", Interval: time.Minute, Now: at,
-		Configuration: map[scaling.ModelKey]ModelSettings{}, History: scaling.History{}, Plan: &scaling.Plan{At: at},
+		Configuration: map[scaling.ModelKey]ModelSettings{}, History: memory.History{}, Plan: &scaling.Plan{At: at},
 	}
 	for m := range variants / 2 {
 		ns := fmt.Sprintf("team-%02d", m%20)
@@ -44,9 +45,9 @@ func fleet(variants int) Cycle {
 					Running: fresh(float64(r.IntN(64))), KVCapacity: fresh(120_000),
 				})
 			}
-			c.History[key] = scaling.Past{
+			c.History[key] = memory.Past{
 				Target: target, Desired: 10, Change: 1, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), Counts: counts,
-				Wants: scaling.Wants{Most: []scaling.Want{{Replicas: 10}}, Least: []scaling.Want{{Replicas: 9, Until: at.Add(-time.Minute)}, {Replicas: 10}}},
+				Wants: memory.Wants{Most: []memory.Want{{Replicas: 10}}, Least: []memory.Want{{Replicas: 9, Until: at.Add(-time.Minute)}, {Replicas: 10}}},
 			}
 			c.Plan.Decisions = append(c.Plan.Decisions, scaling.Decision{Variant: key, Model: model, Current: 10}.Then(
 				scaling.StageOptimize, 10, scaling.ReasonSteady, "KV spare 0.312 and queue spare 3.9 of 20 replicas, triggers 0.100 and 3.0; not reduced: nothing calls for it"))

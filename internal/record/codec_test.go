@@ -14,6 +14,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record/recordtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // TestNothingIsLost fails for a field that the codec does not carry, whatever
@@ -109,11 +110,11 @@ func TestEveryFreshnessHasAWord(t *testing.T) {
 
 func TestOrderOfMapsAndClocksReachNoByte(t *testing.T) {
 	at := time.Now() // with its monotonic clock
-	c := Cycle{Now: at, History: scaling.History{}}
-	d := Cycle{Now: at.Round(0).In(time.FixedZone("east", 3600)), History: scaling.History{}}
+	c := Cycle{Now: at, History: memory.History{}}
+	d := Cycle{Now: at.Round(0).In(time.FixedZone("east", 3600)), History: memory.History{}}
 	for i := range 20 {
-		c.History[scaling.VariantKey{Namespace: "ns", Name: string(rune('a' + i))}] = scaling.Past{Desired: scaling.Replicas(i)}
-		d.History[scaling.VariantKey{Namespace: "ns", Name: string(rune('a' + 19 - i))}] = scaling.Past{Desired: scaling.Replicas(19 - i)}
+		c.History[scaling.VariantKey{Namespace: "ns", Name: string(rune('a' + i))}] = memory.Past{Desired: scaling.Replicas(i)}
+		d.History[scaling.VariantKey{Namespace: "ns", Name: string(rune('a' + 19 - i))}] = memory.Past{Desired: scaling.Replicas(19 - i)}
 	}
 	if a, b := c.Append(nil), d.Append(nil); !bytes.Equal(a, b) {
 		t.Errorf("got %s\nand %s", a, b)

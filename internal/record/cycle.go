@@ -9,6 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Format is the only version of the format that this package writes and reads.
@@ -39,7 +40,7 @@ type Cycle struct {
 	// Snapshots are the readings, one entry for each model.
 	Snapshots []scaling.Snapshot `json:"snapshots"`
 	// History is the memory of each variant before the decision.
-	History scaling.History `json:"history"`
+	History memory.History `json:"history"`
 	// Plan holds the decisions, nil where they are still to be made.
 	Plan *scaling.Plan `json:"plan,omitempty"`
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
@@ -50,7 +51,7 @@ func newBuilder() *builder {
 		reflect.TypeFor[queueing.Options]():           reflect.ValueOf(queueing.Default()),
 	}}
 	b.forms[reflect.TypeFor[scaling.Reading]()] = readingForm{newStruct(b, reflect.TypeFor[scaling.Reading]())}
-	b.forms[reflect.TypeFor[scaling.History]()] = newMap[scaling.VariantKey, scaling.Past](b, "variant")
+	b.forms[reflect.TypeFor[memory.History]()] = newMap[scaling.VariantKey, memory.Past](b, "variant")
 	b.forms[reflect.TypeFor[map[scaling.ModelKey]ModelSettings]()] = newMap[scaling.ModelKey, ModelSettings](b, "model")
 	return b
 }

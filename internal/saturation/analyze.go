@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Name is the name of the analyzer of spare capacity in an Analysis.
@@ -265,9 +266,9 @@ func (g gauge) overload(interval time.Duration) []scaling.Ceiling {
 		return nil
 	}
 	fill := g.fill()
-	c := scaling.Ceiling{Name: "overload", Unit: scaling.UnitRequestRate, Demand: scaling.Queue{
+	c := scaling.Ceiling{Name: "overload", Unit: scaling.UnitRequestRate, Demand: memory.Queue{
 		Waiting: waiting, Arrive: g.snap.Load.ArrivalRate.Value, Served: completed * max(1, ordered/supply), Fill: fill,
-		Lead: scaling.Lead(g.snap.Variants, interval),
+		Lead: memory.Lead(g.snap.Variants, interval),
 	}.Rate()}
 	for i, weight := range g.inProportion(variants, func(i int) float64 { return g.weights[variants[i].Key].perReplica }) {
 		c.Variants = append(c.Variants, scaling.Limit{Variant: variants[i].Key, PerReplica: fill * completed / supply * weight})

@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/optimizer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // spareInputs are the inputs of the published analyzer of spare capacity.
@@ -185,8 +186,8 @@ func (in spareInputs) snapshot() scaling.Snapshot {
 	return snap
 }
 
-func (in spareInputs) history() scaling.History {
-	h := scaling.History{}
+func (in spareInputs) history() memory.History {
+	h := memory.History{}
 	for _, s := range in.States {
 		if s.Desired != 0 { // published: 0 means that nothing was decided yet
 			// The cases hold no times: an unfinished change counts as new, a finished one as long
@@ -195,7 +196,7 @@ func (in spareInputs) history() scaling.History {
 			if s.Desired == s.Current {
 				at = goldenNow.Add(-time.Hour)
 			}
-			h[variantKey(s.Variant)] = scaling.Past{Desired: s.Desired, DecidedAt: at, ProgressAt: at}
+			h[variantKey(s.Variant)] = memory.Past{Desired: s.Desired, DecidedAt: at, ProgressAt: at}
 		}
 	}
 	return h

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // room returns the variants with a replica that has no lasting queue, or does not report: requests
@@ -48,8 +49,8 @@ func (g gauge) relief(drowning []scaling.VariantKey, interval time.Duration) (ou
 		one := 1.0
 		if takes > 0 && running >= 1 {
 			one, c.Unit = running/takes/replicas, scaling.UnitRequestRate
-			c.Demand = max((replicas+1)*one, scaling.Queue{
-				Waiting: waiting, Arrive: one * replicas, Served: one * replicas, Fill: g.fill(), Lead: scaling.Lead(g.snap.Variants, interval),
+			c.Demand = max((replicas+1)*one, memory.Queue{
+				Waiting: waiting, Arrive: one * replicas, Served: one * replicas, Fill: g.fill(), Lead: memory.Lead(g.snap.Variants, interval),
 			}.Rate())
 		}
 		for _, v := range scaling.ByKey(g.snap.Variants) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const (
@@ -26,7 +27,7 @@ const (
 
 // capacities returns the capacity of one replica of each variant, in the order of the variants, and
 // fills in what to remember.
-func (m meter) capacities(past scaling.History, remember map[scaling.VariantKey]scaling.TokenCapacity) []scaling.Capacity {
+func (m meter) capacities(past memory.History, remember map[scaling.VariantKey]memory.TokenCapacity) []scaling.Capacity {
 	out := make([]scaling.Capacity, 0, len(m.variants))
 	for _, v := range m.variants {
 		known := m.forget(past[v.Key].Capacity)
@@ -43,20 +44,20 @@ func (m meter) capacities(past scaling.History, remember map[scaling.VariantKey]
 }
 
 // forget removes what is too old.
-func (m meter) forget(known scaling.TokenCapacity) scaling.TokenCapacity {
+func (m meter) forget(known memory.TokenCapacity) memory.TokenCapacity {
 	if m.snap.At.Sub(known.At) > forgetSize {
-		return scaling.TokenCapacity{}
+		return memory.TokenCapacity{}
 	}
-	var full []scaling.FullAt
+	var full []memory.FullAt
 	for _, f := range known.Full {
-		var seen []scaling.Held
+		var seen []memory.Held
 		for _, one := range f.Seen {
 			if m.snap.At.Sub(one.At) <= forgetFull {
 				seen = append(seen, one)
 			}
 		}
 		if len(seen) > 0 {
-			full = append(full, scaling.FullAt{Length: f.Length, Seen: seen})
+			full = append(full, memory.FullAt{Length: f.Length, Seen: seen})
 		}
 	}
 	known.Full = full
@@ -66,7 +67,7 @@ func (m meter) forget(known scaling.TokenCapacity) scaling.TokenCapacity {
 // capacity returns the median capacity of the replicas of v, each the lesser of the part of its KV
 // cache that the policy allows and of what its compute holds. Where no replica reports the size of
 // its cache, it is the capacity last seen.
-func (m meter) capacity(v scaling.Variant, known scaling.TokenCapacity) (scaling.Capacity, scaling.TokenCapacity) {
+func (m meter) capacity(v scaling.Variant, known memory.TokenCapacity) (scaling.Capacity, memory.TokenCapacity) {
 	var sizes, full []float64
 	for _, s := range m.samples {
 		if s.Variant != v.Key || size(s) <= 0 {
@@ -85,11 +86,11 @@ func (m meter) capacity(v scaling.Variant, known scaling.TokenCapacity) (scaling
 		return c, known
 	}
 	if len(full) > 0 {
-		known.Full = observed(known.Full, m.length(), scaling.Held{At: m.snap.At, Tokens: median(full)})
+		known.Full = observed(known.Full, m.length(), memory.Held{At: m.snap.At, Tokens: median(full)})
 	}
 	compute, source := m.compute(v, known)
-	for i, memory := range sizes {
-		sizes[i] = min(memory, compute)
+	for i, kv := range sizes {
+		sizes[i] = min(kv, compute)
 	}
 	c.PerReplica, c.Source = median(sizes), fmt.Sprintf("%.0f %% of the KV cache", 100*m.policy.KVCacheThreshold)
 	if c.PerReplica == compute {
@@ -108,8 +109,8 @@ func (m meter) whenFull(v scaling.Variant, s scaling.ReplicaSample) (float64, bo
 	if !ok || young || queue.Or(0) < math.Floor(m.policy.QueueLengthThreshold) || s.QueueLength.Or(0) < math.Floor(m.policy.QueueLengthThreshold) {
 		return 0, false
 	}
-	memory := kv.Or(0) >= explains*m.policy.KVCacheThreshold
-	if n := float64(v.MaxBatch()); !memory && (n <= 0 || s.Running.Or(0) < explains*n) {
+	full := kv.Or(0) >= explains*m.policy.KVCacheThreshold
+	if n := float64(v.MaxBatch()); !full && (n <= 0 || s.Running.Or(0) < explains*n) {
 		return 0, false
 	}
 	tokens := math.Round(min(1, kv.Or(0)) * size(s))
@@ -126,7 +127,7 @@ func (m meter) whenFull(v scaling.Variant, s scaling.ReplicaSample) (float64, bo
 // A prompt longer than a step is computed in several, so that n is at least 1. The arguments say
 // nothing of a prefill replica, whose answers end with their first token: its profile counts alone,
 // if it has one.
-func (m meter) compute(v scaling.Variant, known scaling.TokenCapacity) (float64, string) {
+func (m meter) compute(v scaling.Variant, known memory.TokenCapacity) (float64, string) {
 	for _, f := range known.Full {
 		if f.Length == m.length() {
 			sum := 0.0
@@ -188,9 +189,9 @@ func (m meter) length() string {
 }
 
 // observed returns the observations with one more. It does not change full.
-func observed(full []scaling.FullAt, length string, seen scaling.Held) []scaling.FullAt {
+func observed(full []memory.FullAt, length string, seen memory.Held) []memory.FullAt {
 	out := slices.Clone(full)
-	i, found := slices.BinarySearchFunc(out, length, func(f scaling.FullAt, l string) int {
+	i, found := slices.BinarySearchFunc(out, length, func(f memory.FullAt, l string) int {
 		switch {
 		case f.Length < l:
 			return -1
@@ -200,7 +201,7 @@ func observed(full []scaling.FullAt, length string, seen scaling.Held) []scaling
 		return 0
 	})
 	if !found {
-		return slices.Insert(out, i, scaling.FullAt{Length: length, Seen: []scaling.Held{seen}})
+		return slices.Insert(out, i, memory.FullAt{Length: length, Seen: []memory.Held{seen}})
 	}
 	kept := append(slices.Clone(out[i].Seen), seen)
 	out[i].Seen = kept[max(0, len(kept)-fullAtMost):]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // TokensName is the name of the token capacity analyzer in an Analysis.
@@ -16,15 +17,15 @@ const TokensName = "tokens"
 // the next analysis.
 type TokenView struct {
 	Analysis scaling.Analysis
-	Capacity map[scaling.VariantKey]scaling.TokenCapacity
+	Capacity map[scaling.VariantKey]memory.TokenCapacity
 }
 
 // Tokens says how many tokens the requests of a model need in KV caches, and how many a replica of
 // each variant holds. past is what was remembered of the variants, interval the time until the next
 // cycle. The Signal is Unknown where no replica reports the size and the usage of its cache.
-func Tokens(snap scaling.Snapshot, p TokenThresholds, past scaling.History, interval time.Duration) TokenView {
+func Tokens(snap scaling.Snapshot, p TokenThresholds, past memory.History, interval time.Duration) TokenView {
 	m := meter{snap: snap, policy: p, interval: interval, variants: scaling.ByKey(snap.Variants), samples: snap.Sorted()}
-	view := TokenView{Capacity: map[scaling.VariantKey]scaling.TokenCapacity{}}
+	view := TokenView{Capacity: map[scaling.VariantKey]memory.TokenCapacity{}}
 	capacities := m.capacities(past, view.Capacity)
 	view.Analysis = m.analyze(capacities)
 	return view
@@ -120,7 +121,7 @@ func (m meter) direction(a scaling.Analysis, need, full float64) (scaling.Signal
 //	resident = rate x output tokens x ITL x (input + output / 2)
 //
 // and for one replica more. The rate is that of arrivals, or the one that works the backlog off
-// (scaling.Queue). Where arrivals are unknown, it counts for at most what the Ready replicas hold
+// (memory.Queue). Where arrivals are unknown, it counts for at most what the Ready replicas hold
 // at ScaleUpThreshold.
 func (m meter) demand(capacities []scaling.Capacity) float64 {
 	held, waiting, largest, supply := 0.0, m.gateway(), 0.0, 0.0
@@ -195,9 +196,9 @@ func (m meter) rate() float64 {
 	if running < 1 || takes <= 0 || ready == 0 {
 		return l.ArrivalRate.Or(0)
 	}
-	return scaling.Queue{
+	return memory.Queue{
 		Waiting: waiting, Arrive: l.ArrivalRate.Or(0), Served: running / takes * float64(ordered) / float64(ready),
-		Fill: m.policy.ScaleUpThreshold, Lead: scaling.Lead(m.variants, m.interval),
+		Fill: m.policy.ScaleUpThreshold, Lead: memory.Lead(m.variants, m.interval),
 	}.Rate()
 }
 

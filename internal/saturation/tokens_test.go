@@ -14,6 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/optimizer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // tokenInputs are the inputs of the published token capacity analyzer.
@@ -129,66 +130,66 @@ func TestCapacityOfAReplicaIsTheLeastOfItsLimits(t *testing.T) {
 		name   string
 		snap   scaling.Snapshot
 		change func(*scaling.Snapshot)
-		past   scaling.TokenCapacity
+		past   memory.TokenCapacity
 		want   float64
 	}{
-		{"memory", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{}, 8000},
-		{"what a full replica holds", tokenSnapshot(0.75, 5, 1), nil, scaling.TokenCapacity{}, 7500},
-		{"not while the replica is new", tokenSnapshot(0.75, 5, 1), func(s *scaling.Snapshot) { s.Variants[0].Replicas.NewestReady = goldenNow }, scaling.TokenCapacity{}, 8000},
-		{"not where neither cache nor batch explain the queue", tokenSnapshot(0.3, 5, 1), nil, scaling.TokenCapacity{}, 8000},
+		{"memory", tokenSnapshot(0.1, 0, 1), nil, memory.TokenCapacity{}, 8000},
+		{"what a full replica holds", tokenSnapshot(0.75, 5, 1), nil, memory.TokenCapacity{}, 7500},
+		{"not while the replica is new", tokenSnapshot(0.75, 5, 1), func(s *scaling.Snapshot) { s.Variants[0].Replicas.NewestReady = goldenNow }, memory.TokenCapacity{}, 8000},
+		{"not where neither cache nor batch explain the queue", tokenSnapshot(0.3, 5, 1), nil, memory.TokenCapacity{}, 8000},
 		{"what a full batch holds", tokenSnapshot(0.3, 5, 1), func(s *scaling.Snapshot) {
 			s.Variants[0].Limits.MaxBatch, s.Replicas[0].Running = 20, scaling.Measured(18, scaling.Fresh)
-		}, scaling.TokenCapacity{}, 3000},
+		}, memory.TokenCapacity{}, 3000},
 		{"not where the batch has room", tokenSnapshot(0.3, 5, 1), func(s *scaling.Snapshot) {
 			s.Variants[0].Limits.MaxBatch, s.Replicas[0].Running = 20, scaling.Measured(17, scaling.Fresh)
-		}, scaling.TokenCapacity{}, 8000},
-		{"the mean of what full replicas held", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Seen: []scaling.Held{{At: goldenNow, Tokens: 4000}, {At: goldenNow, Tokens: 5000}}}}}, 4500},
+		}, memory.TokenCapacity{}, 8000},
+		{"the mean of what full replicas held", tokenSnapshot(0.1, 0, 1), nil, memory.TokenCapacity{At: goldenNow, Full: []memory.FullAt{{Length: "medium", Seen: []memory.Held{{At: goldenNow, Tokens: 4000}, {At: goldenNow, Tokens: 5000}}}}}, 4500},
 		{
 			"with answers of another length", tokenSnapshot(0.1, 0, 1), nil,
-			scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "long", Seen: []scaling.Held{{At: goldenNow, Tokens: 4000}}}}},
+			memory.TokenCapacity{At: goldenNow, Full: []memory.FullAt{{Length: "long", Seen: []memory.Held{{At: goldenNow, Tokens: 4000}}}}},
 			8000,
 		},
-		{"some too long ago", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Seen: []scaling.Held{{At: goldenNow.Add(-5 * time.Hour), Tokens: 2000}, {At: goldenNow, Tokens: 4000}}}}}, 4000},
-		{"all too long ago", tokenSnapshot(0.1, 0, 1), nil, scaling.TokenCapacity{At: goldenNow, Full: []scaling.FullAt{{Length: "medium", Seen: []scaling.Held{{At: goldenNow.Add(-5 * time.Hour), Tokens: 4000}}}}}, 8000},
+		{"some too long ago", tokenSnapshot(0.1, 0, 1), nil, memory.TokenCapacity{At: goldenNow, Full: []memory.FullAt{{Length: "medium", Seen: []memory.Held{{At: goldenNow.Add(-5 * time.Hour), Tokens: 2000}, {At: goldenNow, Tokens: 4000}}}}}, 4000},
+		{"all too long ago", tokenSnapshot(0.1, 0, 1), nil, memory.TokenCapacity{At: goldenNow, Full: []memory.FullAt{{Length: "medium", Seen: []memory.Held{{At: goldenNow.Add(-5 * time.Hour), Tokens: 4000}}}}}, 8000},
 		// n = min(600*200/1200, 64) = 64, and 64 (1000 + 100) is above the memory.
 		{
 			"many requests of a batch", tokenSnapshot(0.1, 0, 1),
 			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 600, MaxBatch: 64} },
-			scaling.TokenCapacity{},
+			memory.TokenCapacity{},
 			8000,
 		},
 		// n = min(30*200/1200, 64) = 5.
 		{
 			"few tokens of a step", tokenSnapshot(0.1, 0, 1),
 			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 30, MaxBatch: 64} },
-			scaling.TokenCapacity{},
+			memory.TokenCapacity{},
 			5500,
 		},
 		{
 			"few requests of a batch", tokenSnapshot(0.1, 0, 1),
 			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 8192, MaxBatch: 4} },
-			scaling.TokenCapacity{},
+			memory.TokenCapacity{},
 			4400,
 		},
 		// One request of 1000 + 100 tokens, in several steps.
 		{
 			"a prompt longer than a step", tokenSnapshot(0.1, 0, 1),
 			func(s *scaling.Snapshot) { s.Variants[0].Limits = scaling.EngineLimits{BatchTokens: 5, MaxBatch: 64} },
-			scaling.TokenCapacity{},
+			memory.TokenCapacity{},
 			1100,
 		},
-		{"prefill of unknown speed", tokenSnapshot(0.1, 0, 1), prefill(scaling.Profile{}), scaling.TokenCapacity{}, 5500},
+		{"prefill of unknown speed", tokenSnapshot(0.1, 0, 1), prefill(scaling.Profile{}), memory.TokenCapacity{}, 5500},
 		{
 			"prefill with a profile", tokenSnapshot(0.1, 0, 1),
 			prefill(scaling.Profile{Source: "test", Alpha: 20, Beta: 0.4, Gamma: 6, Delta: 0.01, MaxBatchSize: 64}),
-			scaling.TokenCapacity{},
+			memory.TokenCapacity{},
 			8000,
 		},
 	} {
 		if tc.change != nil {
 			tc.change(&tc.snap)
 		}
-		view := Tokens(tc.snap, DefaultTokens(), scaling.History{variantKey("v"): {Capacity: tc.past}}, time.Minute)
+		view := Tokens(tc.snap, DefaultTokens(), memory.History{variantKey("v"): {Capacity: tc.past}}, time.Minute)
 		if got := view.Analysis.Variants[0]; got.PerReplica != tc.want || got.Source == "" {
 			t.Errorf("%s: got %+v, want %g", tc.name, got, tc.want)
 		}
@@ -247,7 +248,7 @@ func TestVariantAtZeroIsKnownFromItsPastOrItsLike(t *testing.T) {
 	other := like
 	other.Key, other.Accelerator = variantKey("x"), "H100"
 	snap.Variants = append(snap.Variants, like, other)
-	per := func(h scaling.History) []float64 {
+	per := func(h memory.History) []float64 {
 		var out []float64
 		for _, c := range Tokens(snap, DefaultTokens(), h, time.Minute).Analysis.Variants {
 			out = append(out, c.PerReplica)
@@ -257,9 +258,9 @@ func TestVariantAtZeroIsKnownFromItsPastOrItsLike(t *testing.T) {
 	if diff := cmp.Diff([]float64{8000, 8000, 0}, per(nil)); diff != "" {
 		t.Errorf("never seen (-want +got):\n%s", diff)
 	}
-	seen := scaling.History{
-		variantKey("w"): {Capacity: scaling.TokenCapacity{PerReplica: 5000, At: goldenNow.Add(-6 * 24 * time.Hour)}},
-		variantKey("x"): {Capacity: scaling.TokenCapacity{PerReplica: 9000, At: goldenNow.Add(-8 * 24 * time.Hour)}},
+	seen := memory.History{
+		variantKey("w"): {Capacity: memory.TokenCapacity{PerReplica: 5000, At: goldenNow.Add(-6 * 24 * time.Hour)}},
+		variantKey("x"): {Capacity: memory.TokenCapacity{PerReplica: 9000, At: goldenNow.Add(-8 * 24 * time.Hour)}},
 	}
 	if diff := cmp.Diff([]float64{8000, 5000, 0}, per(seen)); diff != "" {
 		t.Errorf("seen within a week, and before (-want +got):\n%s", diff)
@@ -313,7 +314,7 @@ func TestReplicaIsFullWhenItsComputeIs(t *testing.T) {
 }
 
 func TestMemoryOfFullReplicasIsBounded(t *testing.T) {
-	h := scaling.History{}
+	h := memory.History{}
 	for i := range 40 {
 		snap := tokenSnapshot(0.75+0.01*float64(i%20), 9, 2)
 		snap.At = goldenNow.Add(time.Duration(i) * time.Minute)
@@ -322,7 +323,7 @@ func TestMemoryOfFullReplicasIsBounded(t *testing.T) {
 		if cmp.Diff(nil, h) != before {
 			t.Fatal("the history was changed")
 		}
-		h = scaling.History{variantKey("v"): {Capacity: view.Capacity[variantKey("v")]}}
+		h = memory.History{variantKey("v"): {Capacity: view.Capacity[variantKey("v")]}}
 	}
 	if got := h[variantKey("v")].Capacity.Full; len(got) != 1 || len(got[0].Seen) != 10 {
 		t.Errorf("remembers %+v", got)
@@ -341,7 +342,7 @@ func checkTokens(t *testing.T, seed uint64) {
 		s := &snap.Replicas[i]
 		s.KVCacheUsage, s.KVCacheUsageNow, s.QueueLength, s.QueueLengthNow, s.KVCapacity = reading(1), reading(1), reading(20), reading(20), reading(1e5)
 	}
-	view := Tokens(snap, DefaultTokens(), scaling.History{variantKey("v"): {Capacity: scaling.TokenCapacity{PerReplica: 1e4 * r.Float64(), At: goldenNow.Add(-time.Duration(r.IntN(300)) * time.Hour)}}}, time.Minute)
+	view := Tokens(snap, DefaultTokens(), memory.History{variantKey("v"): {Capacity: memory.TokenCapacity{PerReplica: 1e4 * r.Float64(), At: goldenNow.Add(-time.Duration(r.IntN(300)) * time.Hour)}}}, time.Minute)
 	want, err := json.Marshal(view.Analysis) // refuses numbers that are not finite
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)

@@ -1,7 +1,5 @@
 package scaling
 
-import "time"
-
 // Unpublished reports whether the decision on v is kept from scalers.
 func (v Variant) Unpublished() bool { return v.Withheld || v.Advisory }
 
@@ -25,17 +23,4 @@ func Advise(variants []Variant, all bool, asks func(VariantKey) bool) {
 			v.Advisory, v.Approval.Required = true, false // there is no reduction to approve
 		}
 	}
-}
-
-// Advised returns p of an advisory variant, with the current replicas, which another scaler set, as
-// the last decision: the next decision, and the first one that is carried out, start from them.
-// Measurements and wanted replicas stay. Moves, wake-ups and failures are dropped, since no advice
-// was carried out.
-func (p Past) Advised(seen ReplicaCounts, now time.Time) Past {
-	p.MoveTo, p.MoveCost, p.Failures = 0, 0, Failures{}
-	p.Called, p.Refused = time.Time{}, time.Time{}
-	if !seen.Observed {
-		return p
-	}
-	return p.Decide(seen.Current, now)
 }

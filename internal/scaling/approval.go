@@ -82,31 +82,6 @@ func ReductionIn(fact string) (Reduction, bool) {
 	return Reduction{}, false
 }
 
-// Reductions is the memory of a variant while Approval.Required.
-type Reductions struct {
-	// Known is true once a cycle has seen the variant with approval required.
-	Known bool `json:"known,omitempty"`
-	// Ran is the number of replicas that run: the most that were Ready at one time, at first the
-	// current ones; at most as many as the target has.
-	Ran Replicas `json:"ran,omitempty"`
-	// Reduction is the reduction that waits or is under way.
-	Reduction Reduction `json:"reduction,omitzero"`
-}
-
-// Then returns r updated by the replicas of v; empty if v needs no approval.
-func (r Reductions) Then(v Variant) Reductions {
-	switch {
-	case !v.Approval.Required:
-		return Reductions{}
-	case !v.Replicas.Observed:
-	case !r.Known:
-		r.Known, r.Ran = true, v.Replicas.Current
-	default:
-		r.Ran = min(v.Replicas.Current, max(r.Ran, v.Replicas.Ready))
-	}
-	return r
-}
-
 // Descriptions of the accepted annotations.
 const (
 	// ApprovalWanted describes the texts that ParseApproval accepts.

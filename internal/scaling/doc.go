@@ -1,6 +1,6 @@
 // Package scaling holds the nouns of one cycle: what was seen (Variant,
-// Reading, Snapshot), what it means (Analysis), what was decided before
-// (History) and what is decided now (Step, Decision, Plan).
+// Reading, Snapshot), what it means (Analysis) and what is decided (Step,
+// Decision, Plan). What is remembered of earlier cycles is in package memory.
 //
 // The stages of the pipeline pass each other these types only:
 //

@@ -49,3 +49,8 @@ var ErrClusterScoped = errors.New("it belongs to no namespace; a VariantAutoscal
 
 // String returns "Kind/name".
 func (r TargetRef) String() string { return r.Kind + "/" + r.Name }
+
+// CycleID names a cycle, unlike every other cycle of any process: "k7hw2cxd-12" is the twelfth of
+// its process. Log lines, events, records and explanations of the cycle show it. Compare it for
+// equality only.
+type CycleID string

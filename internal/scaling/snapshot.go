@@ -85,6 +85,21 @@ type Load struct {
 	RequestITLBuckets Histogram `json:"requestITLBuckets,omitzero"`
 }
 
+// MeanTokens returns the tokens that a request of mean length holds in the mean while it is
+// computed: all of its input and half of its output; 0 while unknown.
+func (l Load) MeanTokens() float64 {
+	if !l.InputTokens.Known() || !l.OutputTokens.Known() {
+		return 0
+	}
+	return l.InputTokens.Value + l.OutputTokens.Value/2
+}
+
+// Computed returns the mean number of input tokens that are computed because they are not in the
+// prefix cache, and false while unknown.
+func (l Load) Computed() (float64, bool) {
+	return l.InputTokens.Value * (1 - min(1, l.PrefixHits.Or(0))), l.InputTokens.Known()
+}
+
 // Backend is the source of readings, by its name in COLLECTOR_BACKEND. The zero value is unknown;
 // messages name it as BackendPrometheus.
 type Backend string

@@ -11,6 +11,7 @@ import (
 	enginemodel "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
 )
 
@@ -20,11 +21,11 @@ import (
 type Engine struct {
 	options EngineOptions
 	analyze watch.Analyze
-	last    scaling.Record // the last cycle, as far as the next cycle and a look need it
-	decided bool           // there was a cycle
+	last    memory.Record // the last cycle, as far as the next cycle and a look need it
+	decided bool          // there was a cycle
 	cycles  int
 	// measured counts the requests of the whole run. None of them fades.
-	measured map[scaling.ModelKey]scaling.Budget
+	measured map[scaling.ModelKey]memory.Budget
 }
 
 // EngineOptions are the options of NewEngine.
@@ -64,7 +65,7 @@ func NewEngine(o EngineOptions) *Engine {
 	if o.Interval == 0 {
 		o.Interval = 15 * time.Second
 	}
-	e := &Engine{options: o, measured: map[scaling.ModelKey]scaling.Budget{}}
+	e := &Engine{options: o, measured: map[scaling.ModelKey]memory.Budget{}}
 	e.analyze = watch.By(func(m scaling.ModelKey) enginemodel.Settings { return e.policy(m).Settings })
 	return e
 }
@@ -115,7 +116,7 @@ func (e *Engine) Decide(v View) ([]Target, error) {
 	}
 	verdict := setup.Decide(c)
 	e.decided = true
-	e.last = scaling.Record{
+	e.last = memory.Record{
 		Interval: setup.Interval, Fleet: fleet(v.Now, c.Snapshots), Snapshots: c.Snapshots, Analyses: verdict.Analyses, Plan: verdict.Plan,
 		History: verdict.History,
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
@@ -20,7 +21,7 @@ import (
 
 // learner learns the replicas of the first variant, and lets all replicas be.
 type learner struct {
-	fit    scaling.Fit
+	fit    memory.Fit
 	last   scaling.Snapshot
 	change func(*scaling.Snapshot) // what is reported wrongly, nil for nothing
 	seen   func(scaling.Snapshot)  // told of every look, may be nil
@@ -47,7 +48,7 @@ func (l *learner) Decide(v View) ([]Target, error) {
 
 // shown returns what is known at the end for requests of such lengths.
 func (l *learner) shown(prompt, answer float64) profile.Shown {
-	return profile.Show(l.last.Variants[:1], map[scaling.VariantKey]scaling.Fit{l.last.Variants[0].Key: l.fit}, prompt, answer)[0]
+	return profile.Show(l.last.Variants[:1], map[scaling.VariantKey]memory.Fit{l.last.Variants[0].Key: l.fit}, prompt, answer)[0]
 }
 
 // chats are the mean lengths of requests, in tokens.

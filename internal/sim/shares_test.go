@@ -9,6 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/dice"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
@@ -19,8 +20,8 @@ import (
 // what the shares of requests look like to the analyzer.
 type wanderer struct {
 	dice    *rand.Rand
-	traffic scaling.Traffic
-	backlog scaling.Backlog
+	traffic memory.Traffic
+	backlog memory.Backlog
 	by      int // looks at which they were said to be by variant
 	looks   int
 }

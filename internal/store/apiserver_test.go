@@ -25,6 +25,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/config/rbac"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/store"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed/apitest"
@@ -42,11 +43,11 @@ const (
 func TestOnAPIServer(t *testing.T) {
 	s := newStage(t)
 	model := scaling.ModelKey{Namespace: "llm-inference", ID: "meta/llama-3.1-8b"}
-	two := scaling.VariantStartUps{"l40s": {
+	two := memory.VariantStartUps{"l40s": {
 		{Pod: "0a1b2c3d", Created: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Took: 97 * time.Second},
 		{Pod: "4e5f6a7b", Created: time.Date(2026, 11, 20, 13, 0, 0, 0, time.UTC), Took: 130 * time.Second},
 	}}
-	first := map[scaling.ModelKey]scaling.VariantStartUps{model: {"l40s": two["l40s"][:1]}}
+	first := map[scaling.ModelKey]memory.VariantStartUps{model: {"l40s": two["l40s"][:1]}}
 
 	t.Run("WithoutTheRoleTheRightIsNamed", func(t *testing.T) {
 		p := s.begin(t)
@@ -75,7 +76,7 @@ func TestOnAPIServer(t *testing.T) {
 		if err := s.Client.Update(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		p.entries.Keep(map[scaling.ModelKey]scaling.VariantStartUps{model: two})
+		p.entries.Keep(map[scaling.ModelKey]memory.VariantStartUps{model: two})
 		p.eventually(t, func() bool { return s.described(t)[0].Says == "l40s 1m37s (9 of 10 within 2m10s, 2 pods)" })
 		if got := s.held(t).Labels["team"]; got != "serving" {
 			t.Errorf("the user's label is %q", got)
@@ -102,7 +103,7 @@ func TestOnAPIServer(t *testing.T) {
 		if err := s.Client.Delete(t.Context(), s.held(t)); err != nil {
 			t.Fatal(err)
 		}
-		p.entries.Keep(map[scaling.ModelKey]scaling.VariantStartUps{model: two})
+		p.entries.Keep(map[scaling.ModelKey]memory.VariantStartUps{model: two})
 		p.eventually(t, func() bool {
 			all := s.described(t)
 			return len(all) == 1 && all[0].Ignored == ""
@@ -201,8 +202,8 @@ func (s *stage) described(t *testing.T) []store.Description {
 
 // process is a manager with a store, until the end of the test.
 type process struct {
-	entries *store.Entries[scaling.VariantStartUps]
-	loaded  map[scaling.ModelKey]scaling.VariantStartUps
+	entries *store.Entries[memory.VariantStartUps]
+	loaded  map[scaling.ModelKey]memory.VariantStartUps
 
 	mu    sync.Mutex
 	notes []string

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var (
@@ -19,16 +20,16 @@ var (
 )
 
 // startUps are those of pods of variant v that took so long.
-func startUps(took ...time.Duration) scaling.VariantStartUps {
-	var out scaling.StartUps
+func startUps(took ...time.Duration) memory.VariantStartUps {
+	var out memory.StartUps
 	for i, t := range took {
-		out = append(out, scaling.StartUp{Pod: fmt.Sprintf("pod-%04d", i), Created: noon.Add(time.Duration(i) * time.Minute), Took: t})
+		out = append(out, memory.StartUp{Pod: fmt.Sprintf("pod-%04d", i), Created: noon.Add(time.Duration(i) * time.Minute), Took: t})
 	}
-	return scaling.VariantStartUps{"v": out}
+	return memory.VariantStartUps{"v": out}
 }
 
 // entryOf returns the entry of a model whose pods took so long.
-func entryOf(t testing.TB, model scaling.ModelKey, took ...time.Duration) entry[scaling.VariantStartUps] {
+func entryOf(t testing.TB, model scaling.ModelKey, took ...time.Duration) entry[memory.VariantStartUps] {
 	t.Helper()
 	e, err := StartUps().format(model, noon.Add(400*time.Millisecond), startUps(took...))
 	if err != nil {
@@ -47,14 +48,14 @@ func TestAnEntryIsReadAsItWasWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(got, e, cmp.AllowUnexported(entry[scaling.VariantStartUps]{})); diff != "" {
+	if diff := cmp.Diff(got, e, cmp.AllowUnexported(entry[memory.VariantStartUps]{})); diff != "" {
 		t.Errorf("-got +want:\n%s", diff)
 	}
 }
 
 func TestAnEntryThatIsNotAsAManagerWroteItIsRefused(t *testing.T) {
 	key, text := keyOf(llama), entryOf(t, llama, time.Minute).text
-	newer, err := Kind[scaling.VariantStartUps]{Version: 2}.format(llama, noon, startUps(time.Minute))
+	newer, err := Kind[memory.VariantStartUps]{Version: 2}.format(llama, noon, startUps(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestKeysAreOfOneModelAndAccepted(t *testing.T) {
 }
 
 func TestAModelWithManyVariantsTakesTheRoomOfOne(t *testing.T) {
-	many := scaling.VariantStartUps{}
+	many := memory.VariantStartUps{}
 	for i := range 30 {
 		for name, ups := range startUps(make([]time.Duration, 20)...) {
 			for j := range ups {
@@ -141,13 +142,13 @@ func TestAModelWithManyVariantsTakesTheRoomOfOne(t *testing.T) {
 }
 
 // fits are those of so many variants, each seen at 1 to 2^bands requests.
-func fits(variants, bands int) scaling.VariantFits {
-	out := scaling.VariantFits{}
+func fits(variants, bands int) memory.VariantFits {
+	out := memory.VariantFits{}
 	for i := range variants {
-		f := scaling.Fit{At: noon.Add(time.Duration(i) * time.Minute), Of: scaling.Subject{Accelerator: "NVIDIA-H100-80GB-HBM3", GPUs: 8, Template: "0123456789abcdef"}}
+		f := memory.Fit{At: noon.Add(time.Duration(i) * time.Minute), Of: memory.Subject{Accelerator: "NVIDIA-H100-80GB-HBM3", GPUs: 8, Template: "0123456789abcdef"}}
 		for of := range bands {
-			var s scaling.Sums
-			f.Bands = append(f.Bands, scaling.Band{Of: of, ITL: s.Plus([3]float64{1, 3, 7}, 11.3, 9, 10), TTFT: s.Plus([3]float64{1, 11.3, 500}, 77, 9, 10)})
+			var s memory.Sums
+			f.Bands = append(f.Bands, memory.Band{Of: of, ITL: s.Plus([3]float64{1, 3, 7}, 11.3, 9, 10), TTFT: s.Plus([3]float64{1, 11.3, 500}, 77, 9, 10)})
 		}
 		out[fmt.Sprintf("llama-3-1-8b-instruct-on-nvidia-h100-%03d", i)] = f
 	}
@@ -185,7 +186,7 @@ func TestAnEntryOfFitsThatIsNoneIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	older, err := Kind[scaling.VariantFits]{Version: 0}.format(llama, noon, fits(1, 2))
+	older, err := Kind[memory.VariantFits]{Version: 0}.format(llama, noon, fits(1, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func FuzzParseFits(f *testing.F) {
 	for _, data := range []string{`null`, `{}`, `{"v":{"at":"2026-11-20T12:00:00Z","bands":"AAAA"}}`} {
 		f.Add(data)
 	}
-	for _, v := range []scaling.VariantFits{fits(1, 1), fits(2, 3)} {
+	for _, v := range []memory.VariantFits{fits(1, 1), fits(2, 3)} {
 		text, err := v.MarshalJSON()
 		if err != nil {
 			f.Fatal(err)
@@ -262,7 +263,7 @@ func FuzzParseFits(f *testing.F) {
 
 // FuzzParse: any entry is either refused, or equals one that a manager wrote.
 func FuzzParse(f *testing.F) {
-	for _, e := range []entry[scaling.VariantStartUps]{
+	for _, e := range []entry[memory.VariantStartUps]{
 		entryOf(f, llama), entryOf(f, llama, time.Minute, 90*time.Second), entryOf(f, scaling.ModelKey{Namespace: "a", ID: "<&>\u2028"}, time.Second),
 	} {
 		f.Add(keyOf(e.model), e.text)
@@ -296,7 +297,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, ups := range e.value {
 			for _, one := range ups {
-				if one.Took <= 0 || one.Took > scaling.LongestStartUp {
+				if one.Took <= 0 || one.Took > memory.LongestStartUp {
 					t.Errorf("a start-up of %s is accepted", one.Took)
 				}
 			}

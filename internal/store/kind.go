@@ -3,7 +3,7 @@ package store
 import (
 	"fmt"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Knowledge is what the manager has learned about one model. Its zero value is empty. It is
@@ -30,15 +30,15 @@ type Kind[T Knowledge[T]] struct {
 
 // StartUps is the kind that holds how long pods of each variant took to start. Twenty pods
 // of a variant take some 850 bytes.
-func StartUps() Kind[scaling.VariantStartUps] {
-	return Kind[scaling.VariantStartUps]{Name: "start-ups", Version: 1, EntryBytes: 8 << 10, AllBytes: 512 << 10}
+func StartUps() Kind[memory.VariantStartUps] {
+	return Kind[memory.VariantStartUps]{Name: "start-ups", Version: 1, EntryBytes: 8 << 10, AllBytes: 512 << 10}
 }
 
 // Fits is the kind that holds the measured speed of replicas of each variant. A variant
 // measured at one to 64 requests takes some 850 bytes, and its model with that variant some
 // 1,000.
-func Fits() Kind[scaling.VariantFits] {
-	return Kind[scaling.VariantFits]{Name: "fits", Version: 1, EntryBytes: 16 << 10, AllBytes: 960 << 10}
+func Fits() Kind[memory.VariantFits] {
+	return Kind[memory.VariantFits]{Name: "fits", Version: 1, EntryBytes: 16 << 10, AllBytes: 960 << 10}
 }
 
 // mostBytes bounds the ConfigMaps of a store together: 0.15 % of the 2 GiB that etcd holds by

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const system = "wva-system"
@@ -129,15 +130,15 @@ func (f *fakeEvents) Eventf(regarding, _ runtime.Object, kind, reason, _, note s
 
 // process is a manager with a store, from its start until stop.
 type process struct {
-	entries *Entries[scaling.VariantStartUps]
+	entries *Entries[memory.VariantStartUps]
 	events  *fakeEvents
-	loaded  map[scaling.ModelKey]scaling.VariantStartUps
+	loaded  map[scaling.ModelKey]memory.VariantStartUps
 	lost    int
 	stop    func()
 }
 
 // begin starts a process. It is called in a bubble of synctest.
-func begin(t *testing.T, objects Objects, change ...func(*Kind[scaling.VariantStartUps])) *process {
+func begin(t *testing.T, objects Objects, change ...func(*Kind[memory.VariantStartUps])) *process {
 	t.Helper()
 	p := &process{events: &fakeEvents{}}
 	s := New(Options{Namespace: system, Objects: objects, Events: p.events, Log: logr.Discard(), Clock: clock.RealClock{}, Lost: func() { p.lost++ }})
@@ -160,10 +161,10 @@ func begin(t *testing.T, objects Objects, change ...func(*Kind[scaling.VariantSt
 
 func modelNamed(id string) scaling.ModelKey { return scaling.ModelKey{Namespace: "ns", ID: id} }
 
-func of(pairs ...any) map[scaling.ModelKey]scaling.VariantStartUps {
-	out := map[scaling.ModelKey]scaling.VariantStartUps{}
+func of(pairs ...any) map[scaling.ModelKey]memory.VariantStartUps {
+	out := map[scaling.ModelKey]memory.VariantStartUps{}
 	for i := 0; i < len(pairs); i += 2 {
-		out[modelNamed(pairs[i].(string))] = pairs[i+1].(scaling.VariantStartUps)
+		out[modelNamed(pairs[i].(string))] = pairs[i+1].(memory.VariantStartUps)
 	}
 	return out
 }
@@ -202,7 +203,7 @@ func TestWritesAreAtMostOneAMinuteAndNoneInASteadyState(t *testing.T) {
 		api := &fakeObjects{}
 		p := begin(t, api)
 		defer p.stop()
-		known := map[scaling.ModelKey]scaling.VariantStartUps{}
+		known := map[scaling.ModelKey]memory.VariantStartUps{}
 		for i := range 120 { // a model more every five seconds, for ten minutes
 			known[modelNamed(fmt.Sprint(i))] = startUps(time.Minute)
 			p.entries.Keep(known)
@@ -330,7 +331,7 @@ func TestWhatOthersWroteMeanwhileIsKept(t *testing.T) {
 		pass(time.Second)
 		two.entries.Keep(of("b", startUps(2*time.Minute)))
 		pass(2 * time.Minute)
-		one.entries.Keep(of("a", scaling.VariantStartUps{"w": startUps(5 * time.Minute)["v"]}))
+		one.entries.Keep(of("a", memory.VariantStartUps{"w": startUps(5 * time.Minute)["v"]}))
 		pass(2 * time.Minute)
 		want := map[string]string{
 			"ns/a": "v 1m0s (9 of 10 within 1m0s, 1 pod), w 5m0s (9 of 10 within 5m0s, 1 pod)",
@@ -371,9 +372,9 @@ func TestADeletedConfigMapStaysForgottenUntilSomethingChanges(t *testing.T) {
 func TestWithoutRoomTheRestIsStoredAndSaidAndNothingIsWrittenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &fakeObjects{}
-		p := begin(t, api, func(k *Kind[scaling.VariantStartUps]) { k.AllBytes = 1000 })
+		p := begin(t, api, func(k *Kind[memory.VariantStartUps]) { k.AllBytes = 1000 })
 		defer p.stop()
-		all := map[scaling.ModelKey]scaling.VariantStartUps{}
+		all := map[scaling.ModelKey]memory.VariantStartUps{}
 		for i := range 10 {
 			all[modelNamed(fmt.Sprint(i))] = startUps(time.Minute)
 		}
@@ -430,5 +431,5 @@ func TestAllKindsHaveNamesOfTheirOwnAndRoom(t *testing.T) {
 			t.Error("a kind without room is accepted")
 		}
 	}()
-	Add(s, Kind[scaling.VariantStartUps]{Name: "large", AllBytes: mostBytes})
+	Add(s, Kind[memory.VariantStartUps]{Name: "large", AllBytes: mostBytes})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // namespaces are those that a caller may read, "" for all.
@@ -27,7 +28,7 @@ func (n namespaces) MayRead(_ *http.Request, namespace string) (status int, mess
 // twoModels is a cycle of ns/v and other/w, whose models are limited or not.
 func twoModels(limited, stock bool) *cycle.Last {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	d := cycle.Decided{Case: cycle.Case{Cycle: "c-7", Now: at, History: scaling.History{}}}
+	d := cycle.Decided{Case: cycle.Case{Cycle: "c-7", Now: at, History: memory.History{}}}
 	d.Setup.Models = map[scaling.ModelKey]model.Settings{}
 	d.Setup.Inventory.Known = stock
 	for namespace, name := range map[string]string{"ns": "v", "other": "w"} {
@@ -37,7 +38,7 @@ func twoModels(limited, stock bool) *cycle.Last {
 		settings.Limited = limited
 		d.Setup.Models[m] = settings
 		d.Case.Snapshots = append(d.Case.Snapshots, scaling.Snapshot{Model: m, At: at, Window: time.Minute, Variants: []scaling.Variant{v}})
-		d.Case.History[v.Key] = scaling.Past{Desired: 1}
+		d.Case.History[v.Key] = memory.Past{Desired: 1}
 	}
 	d.Plan = d.Setup.Decide(d.Case).Plan
 	last := &cycle.Last{}

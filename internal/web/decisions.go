@@ -9,6 +9,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // DecisionsPath is the path at which to mount the handler, with and without a slash at its end.
@@ -16,7 +17,7 @@ const DecisionsPath = "/debug/decisions"
 
 // Memory returns the last decisions; *ledger.Ledger implements it.
 type Memory interface {
-	Latest() (scaling.Record, bool)
+	Latest() (memory.Record, bool)
 	Explain(key scaling.VariantKey) (explain.Explanation, bool)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 func get(t *testing.T, h http.Handler, path string) (int, string) {
@@ -59,16 +60,16 @@ func TestDecisionsSaysWhatItKnows(t *testing.T) {
 
 	variant := scaling.Variant{Key: key, Model: model, Bounds: scaling.Bounds{Max: math.MaxInt}}
 	decision := scaling.Decision{Variant: key, Model: model, Current: 1}.Then(scaling.StageOptimize, 2, scaling.ReasonSaturated, "because")
-	book.Record(scaling.Record{
+	book.Record(memory.Record{
 		Cycle: "7", Interval: 15 * time.Second, Fleet: scaling.Fleet{At: at, Variants: []scaling.Variant{variant}},
 		Snapshots: []scaling.Snapshot{{Model: model, At: at}}, Analyses: []scaling.Analysis{{Model: model, Signal: scaling.Grow}},
-		Plan: scaling.Plan{At: at, Decisions: []scaling.Decision{decision}}, History: scaling.History{key: {Desired: 2, DecidedAt: at}},
+		Plan: scaling.Plan{At: at, Decisions: []scaling.Decision{decision}}, History: memory.History{key: {Desired: 2, DecidedAt: at}},
 	})
 
 	want := explain.Explanation{
 		Cycle: "7", At: at, Interval: explain.Duration(15 * time.Second), AnalyzedAt: at, Variant: variant, Decision: decision, Decided: true,
 		Changed: explain.Change{Cycle: "7", To: 2, Cause: decision.Cause()},
-		Past:    scaling.Past{Desired: 2, DecidedAt: at}, Analysis: scaling.Analysis{Model: model, Signal: scaling.Grow},
+		Past:    memory.Past{Desired: 2, DecidedAt: at}, Analysis: scaling.Analysis{Model: model, Signal: scaling.Grow},
 		Snapshot: scaling.Snapshot{Model: model, At: at}, Model: []scaling.Decision{decision},
 		Objective: surroundings{}.Objective(model), Actuation: surroundings{}.Actuation(t.Context(), key),
 		StartUps: surroundings{}.StartUps(model, "v"),
@@ -98,7 +99,7 @@ func TestDecisionsSaysWhatItKnows(t *testing.T) {
 
 func TestOneExplanationThatCannotBeEncodedLeavesTheOthers(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	record := scaling.Record{Cycle: "7", Fleet: scaling.Fleet{At: at}, Plan: scaling.Plan{At: at}}
+	record := memory.Record{Cycle: "7", Fleet: scaling.Fleet{At: at}, Plan: scaling.Plan{At: at}}
 	for _, namespace := range []string{"bad", "good"} {
 		model := scaling.ModelKey{Namespace: namespace, ID: "m"}
 		analysis := scaling.Analysis{Model: model, Demand: 1}
@@ -143,7 +144,7 @@ func (by readers) MayRead(r *http.Request, namespace string) (int, string) {
 }
 
 func TestReadersAreShownTheirOwnNamespace(t *testing.T) {
-	record := scaling.Record{Cycle: "7"}
+	record := memory.Record{Cycle: "7"}
 	for _, namespace := range []string{"a", "b"} {
 		model := scaling.ModelKey{Namespace: namespace, ID: "m"}
 		for _, name := range []string{"v", "w"} {
@@ -218,7 +219,7 @@ func (c *counted) Actuation(ctx context.Context, key scaling.VariantKey) explain
 // seconds of a processor, and a user who may read it may ask for it often.
 func TestExplanationsOfManyAreMadeOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		record := scaling.Record{Cycle: "7"}
+		record := memory.Record{Cycle: "7"}
 		for _, name := range []string{"v", "w", "x"} {
 			record.Fleet.Variants = append(record.Fleet.Variants, scaling.Variant{
 				Key: scaling.VariantKey{Namespace: "ns", Name: name}, Bounds: scaling.Unbounded(),

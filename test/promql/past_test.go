@@ -12,16 +12,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/dashboard"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	client "github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/prometheus/model/labels"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/dashboard"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
 )
 
@@ -76,7 +77,7 @@ type decided struct {
 // cycle publishes decisions on variants of models that get so many requests/s, and scrapes them.
 func (e *exporter) cycle(t *testing.T, at time.Time, rate float64, variants ...decided) {
 	t.Helper()
-	record := scaling.Record{Plan: scaling.Plan{At: at}, Fleet: scaling.Fleet{At: at}, History: scaling.History{}}
+	record := memory.Record{Plan: scaling.Plan{At: at}, Fleet: scaling.Fleet{At: at}, History: memory.History{}}
 	for _, v := range variants {
 		record.Fleet.Variants = append(record.Fleet.Variants, v.Variant)
 		record.Plan.Decisions = append(record.Plan.Decisions, scaling.Decision{

@@ -31,6 +31,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scale"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/testbed/apitest"
 )
@@ -141,7 +142,7 @@ func (s *stage) act(t *testing.T, target scaling.TargetRef, current, desired sca
 }
 
 // record returns a cycle of one variant, whose object it creates if need be.
-func (s *stage) record(t *testing.T, target scaling.TargetRef, current, desired scaling.Replicas, by scaling.Scalers) scaling.Record {
+func (s *stage) record(t *testing.T, target scaling.TargetRef, current, desired scaling.Replicas, by scaling.Scalers) memory.Record {
 	t.Helper()
 	va := &v1alpha1.VariantAutoscaling{
 		ObjectMeta: metav1.ObjectMeta{
@@ -158,7 +159,7 @@ func (s *stage) record(t *testing.T, target scaling.TargetRef, current, desired 
 	key := scaling.VariantKey{Namespace: namespace, Name: target.Name}
 	v := scaling.Variant{Key: key, Model: model, Target: target, Replicas: scaling.ReplicaCounts{Observed: true, Current: current}}
 	d := scaling.Decision{Variant: key, Model: model, Current: current}.Then(scaling.StageOptimize, desired, scaling.ReasonSaturated, "")
-	return scaling.Record{Fleet: scaling.Fleet{Variants: []scaling.Variant{v}}, Plan: scaling.Plan{Decisions: []scaling.Decision{d}}}
+	return memory.Record{Fleet: scaling.Fleet{Variants: []scaling.Variant{v}}, Plan: scaling.Plan{Decisions: []scaling.Decision{d}}}
 }
 
 // alone says that there is no other scaler.

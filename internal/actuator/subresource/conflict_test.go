@@ -11,10 +11,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // at is the record of a cycle after some seconds.
-func at(seconds int, r scaling.Record) scaling.Record {
+func at(seconds int, r memory.Record) memory.Record {
 	r.Plan.At = now.Add(time.Duration(seconds) * time.Second)
 	return r
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // fleet is many targets of one replica, each with a variant of the same name and without
@@ -94,8 +95,8 @@ func members(namespace, prefix string, n int) (out []member, names []string) {
 }
 
 // growing is a cycle that wants two replicas of each.
-func growing(all ...member) scaling.Record {
-	r := scaling.Record{Fleet: scaling.Fleet{At: now}, Plan: scaling.Plan{At: now}}
+func growing(all ...member) memory.Record {
+	r := memory.Record{Fleet: scaling.Fleet{At: now}, Plan: scaling.Plan{At: now}}
 	for _, m := range all {
 		v := scaling.Variant{
 			Key: scaling.VariantKey{Namespace: m.namespace, Name: m.name}, Target: scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: m.name},

@@ -23,6 +23,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/config/rbac"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scale"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // markPatience is how long marking may delay the publication of a plan.
@@ -37,7 +38,7 @@ type Patcher interface {
 // the target, and removes marks where no pod should end any more. It does so for the targets that
 // this process scales. Call it before the plan is published. It takes two seconds at most, because
 // a plan can be carried out without marks. It logs when marking begins to fail.
-func (h *TargetScaler) Mark(ctx context.Context, record scaling.Record) {
+func (h *TargetScaler) Mark(ctx context.Context, record memory.Record) {
 	within, cancel := context.WithTimeout(ctx, markPatience)
 	defer cancel()
 	pods := cachedPods{reader: h.Objects, by: map[string]map[string]*corev1.Pod{}}
@@ -74,7 +75,7 @@ func ranksPods(target scaling.TargetRef) bool {
 }
 
 // markOne updates the marks on the pods of one target, and reports whether it tried to change any.
-func (h *TargetScaler) markOne(ctx context.Context, o order, record scaling.Record, pods cachedPods) (patched bool, err error) {
+func (h *TargetScaler) markOne(ctx context.Context, o order, record memory.Record, pods cachedPods) (patched bool, err error) {
 	snapshot, _ := record.Snapshot(o.variant.Model)
 	candidates, err := candidatesOf(ctx, o.variant.Key, record.Fleet.Pods, snapshot, pods)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Patch changes the annotations of a pod as a merge patch does.
@@ -61,7 +62,7 @@ func (w *world) Patch(_ context.Context, o client.Object, patch client.Patch, _ 
 
 // serving adds Ready pods to a world and to a record, with the requests in flight of each;
 // a negative number means that the pod does not report.
-func (w *world) serving(r scaling.Record, held map[string]float64) scaling.Record {
+func (w *world) serving(r memory.Record, held map[string]float64) memory.Record {
 	s := scaling.Snapshot{Model: modelM}
 	r.Fleet.Pods = nil
 	for _, name := range slices.Sorted(maps.Keys(held)) {
@@ -137,7 +138,7 @@ func TestNothingIsMarkedWhereItIsNotOurs(t *testing.T) {
 	tests := map[string]struct {
 		asks   scaling.Actuation
 		change func(*world)
-		record scaling.Record
+		record memory.Record
 	}{
 		"metrics":                    {"metrics", nil, record(2, 1)},
 		"beside an HPA, with scale":  {"scale", func(w *world) { w.scalers.List = []scaling.Scaler{{Kind: scaling.KindHPA}} }, record(2, 1)},

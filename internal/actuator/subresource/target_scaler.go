@@ -15,6 +15,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // mostReplicas is the largest value of the replicas field of a scale.
@@ -81,7 +82,7 @@ func (h *TargetScaler) Watch() <-chan struct{} {
 //
 // One target may take two seconds at most; those that took longer go last the next time.
 // Replicas that another client keeps changing are set less and less often.
-func (h *TargetScaler) Carry(ctx context.Context, record scaling.Record) {
+func (h *TargetScaler) Carry(ctx context.Context, record memory.Record) {
 	now := record.Plan.At
 	h.dropOutdated(now)
 	own, troubles := h.turns(record)
@@ -115,7 +116,7 @@ func (h *TargetScaler) Carry(ctx context.Context, record scaling.Record) {
 
 // turns returns the orders that this process should carry out now, and the troubles that do
 // not depend on them.
-func (h *TargetScaler) turns(record scaling.Record) (own []order, troubles map[scaling.VariantKey]trouble) {
+func (h *TargetScaler) turns(record memory.Record) (own []order, troubles map[scaling.VariantKey]trouble) {
 	troubles = map[scaling.VariantKey]trouble{}
 	for _, o := range orders(record) {
 		key, by := o.variant.Key, h.Scalers.Scalers(o.variant.Key)
@@ -184,7 +185,7 @@ type change struct {
 }
 
 // orders returns the decisions of a plan for targets that were read and may be set.
-func orders(record scaling.Record) []order {
+func orders(record memory.Record) []order {
 	fleet := make(map[scaling.VariantKey]scaling.Variant, len(record.Fleet.Variants))
 	for _, v := range record.Fleet.Variants {
 		fleet[v.Key] = v

@@ -22,6 +22,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var (
@@ -121,13 +122,13 @@ func (w *world) SetScale(ctx context.Context, target scaling.TargetRef, scale *a
 }
 
 // record is a cycle that saw current replicas and decides for desired.
-func record(current, desired scaling.Replicas, change ...func(*scaling.Variant)) scaling.Record {
+func record(current, desired scaling.Replicas, change ...func(*scaling.Variant)) memory.Record {
 	v := scaling.Variant{Key: keyV, Model: modelM, Target: targetD, Replicas: scaling.ReplicaCounts{Observed: true, Current: current, Ready: current}}
 	for _, f := range change {
 		f(&v)
 	}
 	d := scaling.Decision{Variant: keyV, Model: modelM, Current: current}.Then(scaling.StageOptimize, desired, scaling.ReasonSaturated, "")
-	return scaling.Record{Cycle: "c", Fleet: scaling.Fleet{At: now, Variants: []scaling.Variant{v}}, Plan: scaling.Plan{At: now, Decisions: []scaling.Decision{d}}}
+	return memory.Record{Cycle: "c", Fleet: scaling.Fleet{At: now, Variants: []scaling.Variant{v}}, Plan: scaling.Plan{At: now, Decisions: []scaling.Decision{d}}}
 }
 
 func conflict() error {
@@ -153,7 +154,7 @@ func TestCarryDoesWhatIsItsOwnAndNothingElse(t *testing.T) {
 	tests := map[string]struct {
 		asks    scaling.Actuation
 		change  func(*world)
-		record  scaling.Record
+		record  memory.Record
 		sets    []int32
 		counted []metrics.Outcome
 		trouble string // its reason

@@ -10,6 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Loaded returns c with the load of a model times factor, > 0; see the package comment.
@@ -220,7 +221,7 @@ func AtRest(c cycle.Case, of scaling.ModelKey, replicas map[scaling.VariantKey]s
 	})
 	out.History = maps.Clone(c.History)
 	if out.History == nil {
-		out.History = scaling.History{}
+		out.History = memory.History{}
 	}
 	for _, s := range c.Snapshots {
 		if s.Model != of {
@@ -246,12 +247,12 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // rested returns the past of a variant that has had n replicas since the given time.
-func rested(p scaling.Past, v scaling.Variant, n scaling.Replicas, since time.Time) scaling.Past {
+func rested(p memory.Past, v scaling.Variant, n scaling.Replicas, since time.Time) memory.Past {
 	p.Target, p.Model, p.Desired, p.DecidedAt, p.ProgressAt, p.WholeAt = v.Target, v.Model, n, since, since, since
 	p.Change, p.MoveTo, p.MoveCost, p.Gap, p.Before = 0, 0, 0, 0, 0
 	p.Counts = scaling.ReplicaCounts{Observed: true, Current: n, Ready: n}
-	p.Waits, p.Unplaced, p.Podless, p.Wants = scaling.Waits{There: n}, scaling.Unplaced{}, scaling.Unplaced{}, scaling.Wants{}
-	p.Called, p.Refused, p.UnseenSince, p.Failures = time.Time{}, time.Time{}, time.Time{}, scaling.Failures{}
+	p.Waits, p.Unplaced, p.Podless, p.Wants = memory.Waits{There: n}, memory.Unplaced{}, memory.Unplaced{}, memory.Wants{}
+	p.Called, p.Refused, p.UnseenSince, p.Failures = time.Time{}, time.Time{}, time.Time{}, memory.Failures{}
 	return p
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var (
@@ -34,7 +35,7 @@ func newFleet(rate float64, replicas scaling.Replicas) fleet {
 		ArrivalRate: fresh(rate), InputTokens: fresh(256), OutputTokens: fresh(128), // no latencies: the profile stays as stated
 		GatewayQueue: scaling.Reading{State: scaling.NotApplicable},
 	}}
-	history := scaling.History{}
+	history := memory.History{}
 	for i, name := range []string{"a", "b"} {
 		v := scaling.Variant{
 			Key: key(name), Model: of, Target: scaling.TargetRef{Kind: "Deployment", Name: name}, Cost: 10 + 2*float64(i), CostSource: scaling.CostVariant,
@@ -47,7 +48,7 @@ func newFleet(rate float64, replicas scaling.Replicas) fleet {
 		}
 		v.Replicas = scaling.ReplicaCounts{Observed: true, Current: n, Ready: n}
 		s.Variants = append(s.Variants, v)
-		history[v.Key] = rested(scaling.Past{}, v, n, at.Add(-time.Hour))
+		history[v.Key] = rested(memory.Past{}, v, n, at.Add(-time.Hour))
 		for r := range n {
 			s.Replicas = append(s.Replicas, scaling.ReplicaSample{
 				Pod: fmt.Sprint(name, r), Variant: v.Key, Ready: true, KVCapacity: fresh(100_000), Running: fresh(4),
@@ -225,7 +226,7 @@ func TestAnOrderIsLateAfterTwoStartUps(t *testing.T) {
 	p.Desired, p.DecidedAt, p.ProgressAt, p.WholeAt, p.Gap = 3, at.Add(-30*time.Second), at.Add(-30*time.Second), time.Time{}, 1
 	p.Change, p.Before = 1, 2
 	p.Counts = scaling.ReplicaCounts{Observed: true, Current: 3, Ready: 2, Pending: 1}
-	p.Waits = scaling.Waits{There: 2, Runs: []scaling.Wait{{To: 3, Since: at.Add(-30 * time.Second)}}}
+	p.Waits = memory.Waits{There: 2, Runs: []memory.Wait{{To: 3, Since: at.Add(-30 * time.Second)}}}
 	f.from.History[key("a")] = p
 	l := f.ask(t).Late
 	if want := at.Add(90 * time.Second); l.Kind != LateAt || l.Missing != 1 || l.At.Sub(want).Abs() > time.Second {

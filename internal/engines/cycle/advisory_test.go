@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // advisory returns c with the decisions on some models as advice.
@@ -42,7 +43,7 @@ func TestAdviceStartsFromWhatRuns(t *testing.T) {
 			if v.Replicas.Observed && past.Desired != v.Replicas.Current {
 				t.Fatalf("seed %d: %s runs %d and remembers %d", seed, key, v.Replicas.Current, past.Desired)
 			}
-			if !past.Called.IsZero() || past.MoveTo != 0 || past.Failures != (scaling.Failures{}) {
+			if !past.Called.IsZero() || past.MoveTo != 0 || past.Failures != (memory.Failures{}) {
 				t.Fatalf("seed %d: %s remembers what was not carried out: %+v", seed, key, past)
 			}
 		}
@@ -99,7 +100,7 @@ func TestAdviceFollowsWhatAnotherScalerRuns(t *testing.T) {
 	for name, runs := range map[string]scaling.Replicas{"too many run": 7, "too few run": 1, "what is needed runs": need} {
 		t.Run(name, func(t *testing.T) {
 			p := plant{demand: func(time.Duration) float64 { return demand }, window: time.Minute, scrape: 15 * time.Second}
-			past := scaling.History{}
+			past := memory.History{}
 			var advised scaling.Replicas
 			for at := time.Duration(0); at < 30*time.Minute; at += 30 * time.Second {
 				p.replicas = slices.Repeat([]time.Duration{-time.Hour}, int(runs))

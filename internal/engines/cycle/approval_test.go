@@ -10,6 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // plantKey is the variant of a plant.
@@ -58,7 +59,7 @@ func TestNothingIsGivenUpWithoutItsApproval(t *testing.T) {
 		a := &approving{plant: &p, r: rand.New(rand.NewPCG(seed, 9)), shown: map[scaling.CycleID]time.Duration{}, ran: 100}
 		last, grewAt := scaling.Replicas(p.healthy), time.Duration(-1)
 		p.ask = a.ask
-		p.after = func(at time.Duration, h scaling.History) scaling.History {
+		p.after = func(at time.Duration, h memory.History) memory.History {
 			target := h[plantKey].Desired
 			least := min(last, a.ran)
 			if target < least {
@@ -208,7 +209,7 @@ func TestFrozenVariantsKeepTheirReplicas(t *testing.T) {
 				v.Freeze.Allow = []scaling.Allow{"", scaling.AllowNone, scaling.AllowGrowth}[r.IntN(3)]
 				v.Approval.Required = r.IntN(2) == 0
 				if past, ok := c.History[v.Key]; ok && r.IntN(2) == 0 {
-					past.Reductions = scaling.Reductions{Known: true, Ran: scaling.Replicas(r.IntN(6)), Reduction: scaling.Reduction{Cycle: "p-1", Since: now.Add(-time.Minute), From: past.Desired, To: 1}}
+					past.Reductions = memory.Reductions{Known: true, Ran: scaling.Replicas(r.IntN(6)), Reduction: scaling.Reduction{Cycle: "p-1", Since: now.Add(-time.Minute), From: past.Desired, To: 1}}
 					c.History[v.Key] = past
 				}
 			}
@@ -285,7 +286,7 @@ func TestAFrozenModelAtZeroStartsOnlyWhereGrowthIsAllowed(t *testing.T) {
 				Replicas: scaling.ReplicaCounts{Observed: true}, Freeze: scaling.Freeze{Allow: allow, Window: "release"},
 			}}}
 			s.Load.GatewayQueue = scaling.Measured(3, scaling.Fresh)
-			c := Case{Now: now, Snapshots: []scaling.Snapshot{s}, History: scaling.History{plantKey: {Desired: 0, DecidedAt: now.Add(-time.Hour)}}}
+			c := Case{Now: now, Snapshots: []scaling.Snapshot{s}, History: memory.History{plantKey: {Desired: 0, DecidedAt: now.Add(-time.Hour)}}}
 			c.Policies = map[scaling.ModelKey]constrain.Pacing{m: {Zero: constrain.Zero{Enabled: true, Retention: 10 * time.Minute}}}
 			d := Setup{}.Decide(c).Plan.Decisions[0]
 			if d.Target() != want {

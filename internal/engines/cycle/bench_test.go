@@ -10,6 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // BenchmarkThousandVariants decides on fleets of 1,000 variants with each engine, and reports the
@@ -84,7 +85,7 @@ func (f thousand) live(settings model.Settings) ([]Case, Setup) {
 		setup.Inventory = scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{{Accelerator: "v0", Total: 8 * free}, {Accelerator: "v1", Total: 8 * free}}}
 	}
 	var cases []Case
-	past, r := scaling.History{}, rand.New(rand.NewPCG(1, 1))
+	past, r := memory.History{}, rand.New(rand.NewPCG(1, 1))
 	for n := range cycles {
 		t := time.Duration(n) * tick
 		c := Case{Now: now.Add(t), History: past, Policies: map[scaling.ModelKey]constrain.Pacing{}}

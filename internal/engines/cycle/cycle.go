@@ -12,6 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
 )
 
@@ -74,7 +75,7 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 	began := c.Clock.Now()
 	verdict := setup.Decide(from)
 	deciding := c.Clock.Since(began)
-	record := scaling.Record{
+	record := memory.Record{
 		Cycle: this, Interval: interval, Duration: c.Clock.Since(start), Fleet: fleet,
 		Snapshots: snapshots, Analyses: verdict.Analyses, Plan: verdict.Plan, History: verdict.History,
 		Inventory: setup.Inventory, Deciding: deciding, Gap: verdict.Gap,
@@ -131,7 +132,7 @@ func (e Setup) objectives(snapshots []scaling.Snapshot) []scaling.ModelObjective
 }
 
 // report logs one line for each decision: changes at Info, the others at V(1).
-func report(log logr.Logger, before scaling.History, r scaling.Record) {
+func report(log logr.Logger, before memory.History, r memory.Record) {
 	for _, d := range r.Plan.Decisions {
 		cause := d.Cause()
 		line := log.V(1)

@@ -17,6 +17,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // world implements all dependencies of a cycle and notes the order of its calls.
@@ -25,8 +26,8 @@ type world struct {
 	fault   string
 	lost    error // of reading the cluster
 	deaf    error // of the actuator's calls
-	history scaling.History
-	last    scaling.Record
+	history memory.History
+	last    memory.Record
 	present scaling.ReplicaCounts // of the only variant; zero: two Ready replicas
 	full    bool                  // its replicas report that they are full
 }
@@ -60,14 +61,14 @@ func (w *world) Collect(_ context.Context, fleet scaling.Fleet) []scaling.Snapsh
 	return []scaling.Snapshot{s}
 }
 
-func (w *world) Apply(_ context.Context, r scaling.Record) error {
+func (w *world) Apply(_ context.Context, r memory.Record) error {
 	w.calls = append(w.calls, fmt.Sprintf("apply cycle %s", r.Cycle))
 	return w.deaf
 }
 
-func (w *world) History() scaling.History { return w.history }
+func (w *world) History() memory.History { return w.history }
 
-func (w *world) Record(r scaling.Record) {
+func (w *world) Record(r memory.Record) {
 	w.calls = append(w.calls, fmt.Sprintf("record cycle %s", r.Cycle))
 	w.history, w.last = r.History, r
 }
@@ -172,7 +173,7 @@ func TestAnOutageOfManyModelsIsOneLineForEachFault(t *testing.T) {
 
 func TestACycleDecidesUnderThePolicyOfEachModel(t *testing.T) {
 	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
-	w := &world{history: scaling.History{key: {Desired: 1, DecidedAt: now.Add(-time.Hour), ProgressAt: now.Add(-time.Hour)}}, full: true}
+	w := &world{history: memory.History{key: {Desired: 1, DecidedAt: now.Add(-time.Hour), ProgressAt: now.Add(-time.Hour)}}, full: true}
 	c := newCycle(w)
 	var asked []scaling.ModelKey
 	c.Policy = func(m scaling.ModelKey) ModelSettings {

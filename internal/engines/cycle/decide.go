@@ -12,6 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/optimizer"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Case holds all inputs of a cycle's decision except the Setup.
@@ -21,14 +22,14 @@ type Case struct {
 	Now       time.Time
 	Snapshots []scaling.Snapshot
 	Policies  map[scaling.ModelKey]constrain.Pacing // a model without one has the zero Pacing
-	History   scaling.History
+	History   memory.History
 }
 
 // Verdict is the outcome of a cycle: the plan and what the next cycle remembers.
 type Verdict struct {
 	Analyses []scaling.Analysis // sorted by Part; for each part all of them, the foremost first
 	Plan     scaling.Plan
-	History  scaling.History // of the variants in the case, after the plan
+	History  memory.History // of the variants in the case, after the plan
 	// Gap is the gap that optimizer.Share returns: the largest excess of the cost of shared
 	// decisions over the least possible cost, a ratio. NotApplicable where nothing had to be
 	// shared.
@@ -77,9 +78,9 @@ type look struct {
 	snapshots []scaling.Snapshot // sorted by model
 	parts     []scaling.Snapshot // of the snapshots, each decided as one; sorted by Part
 	variants  map[scaling.VariantKey]scaling.Variant
-	past      scaling.History                    // of the variants, updated to now
-	memory    map[scaling.Part]scaling.ModelPast // likewise
-	activity  map[scaling.ModelKey]scaling.Activity
+	past      memory.History                    // of the variants, updated to now
+	memory    map[scaling.Part]memory.ModelPast // likewise
+	activity  map[scaling.ModelKey]memory.Activity
 	policies  map[scaling.ModelKey]constrain.Pacing
 }
 
@@ -89,8 +90,8 @@ func observe(c Case) look {
 	seen := look{
 		at: c.Now, cycle: c.Cycle,
 		snapshots: slices.SortedFunc(frozen(c.Snapshots), func(a, b scaling.Snapshot) int { return a.Model.Compare(b.Model) }),
-		variants:  map[scaling.VariantKey]scaling.Variant{}, past: scaling.History{}, policies: c.Policies,
-		memory: make(map[scaling.Part]scaling.ModelPast, len(c.Snapshots)), activity: make(map[scaling.ModelKey]scaling.Activity, len(c.Snapshots)),
+		variants:  map[scaling.VariantKey]scaling.Variant{}, past: memory.History{}, policies: c.Policies,
+		memory: make(map[scaling.Part]memory.ModelPast, len(c.Snapshots)), activity: make(map[scaling.ModelKey]memory.Activity, len(c.Snapshots)),
 	}
 	for _, s := range seen.snapshots {
 		serving := map[scaling.VariantKey]bool{}
@@ -262,7 +263,7 @@ func (e Setup) withoutAdvice(seen look, alone choices, granted grants) grants {
 }
 
 // remember returns the history of the variants after the plan.
-func remember(seen look, alone choices, granted grants) scaling.History {
+func remember(seen look, alone choices, granted grants) memory.History {
 	history, turns := maps.Clone(seen.past), turns(seen, alone, granted.plan)
 	parts, costs := make(map[scaling.Part]scaling.Snapshot, len(seen.parts)), make(map[scaling.Part]float64, len(seen.parts))
 	for _, s := range seen.parts {
@@ -274,7 +275,7 @@ func remember(seen look, alone choices, granted grants) scaling.History {
 		if v.Replicas.Observed {
 			p.Counts = v.Replicas
 		}
-		p.ModelPast = scaling.ModelPast{
+		p.ModelPast = memory.ModelPast{
 			Informed: of.Informed, Backlog: of.Backlog, Activity: seen.activity[d.Model], Traffic: of.Traffic, Turns: turns[d.Part()],
 		}
 		p.Wants = constrain.Wants(granted.in, d)
@@ -302,7 +303,7 @@ func remember(seen look, alone choices, granted grants) scaling.History {
 
 // turns returns the Turns of each part after the plan. A part grew if one of its variants grew. A
 // part that moves to cheaper variants did not grow: it has the replicas that it needs.
-func turns(seen look, alone choices, plan scaling.Plan) map[scaling.Part]scaling.Turns {
+func turns(seen look, alone choices, plan scaling.Plan) map[scaling.Part]memory.Turns {
 	decided, moves := make(map[scaling.VariantKey]scaling.Replicas, len(plan.Decisions)), map[scaling.Part]bool{}
 	for _, d := range plan.Decisions {
 		if seen.variants[d.Variant].Advisory {
@@ -314,9 +315,9 @@ func turns(seen look, alone choices, plan scaling.Plan) map[scaling.Part]scaling
 			decided[d.Variant] = d.Target()
 		}
 	}
-	out := make(map[scaling.Part]scaling.Turns, len(seen.parts))
+	out := make(map[scaling.Part]memory.Turns, len(seen.parts))
 	for _, s := range seen.parts {
-		r := scaling.Resize{Moves: moves[s.Part()]}
+		r := memory.Resize{Moves: moves[s.Part()]}
 		for _, v := range s.Variants {
 			to, known := decided[v.Key]
 			before := seen.past.LastDesired(v)
@@ -343,7 +344,7 @@ func turns(seen look, alone choices, plan scaling.Plan) map[scaling.Part]scaling
 
 // needed returns how many replicas of the variant of d the load needs: the decided ones without
 // those that only the pace keeps.
-func needed(w scaling.Wants, d scaling.Decision) scaling.Replicas {
+func needed(w memory.Wants, d scaling.Decision) scaling.Replicas {
 	if n, known := w.Now(); known {
 		return min(n, d.Target())
 	}
@@ -358,7 +359,7 @@ func gaveUp(d scaling.Decision) bool {
 
 // refused returns the time at which a constraint last left the called variant of d without a
 // replica, zero if none did. The time stays until the variant gets replicas or is no longer called.
-func refused(p scaling.Past, d scaling.Decision, now time.Time) time.Time {
+func refused(p memory.Past, d scaling.Decision, now time.Time) time.Time {
 	switch {
 	case p.Called.IsZero() || d.Target() > 0:
 		return time.Time{}
@@ -370,9 +371,9 @@ func refused(p scaling.Past, d scaling.Decision, now time.Time) time.Time {
 
 // shared returns the speed of replicas that namespaces share with each other, for the variants of
 // models whose settings say so.
-func (e Setup) shared(seen look) map[scaling.VariantKey]scaling.Shared {
+func (e Setup) shared(seen look) map[scaling.VariantKey]memory.Shared {
 	var variants []scaling.Variant
-	fits := map[scaling.VariantKey]scaling.Fit{}
+	fits := map[scaling.VariantKey]memory.Fit{}
 	for _, s := range seen.snapshots {
 		if !e.Models[s.Model].ShareProfiles {
 			continue
@@ -387,7 +388,7 @@ func (e Setup) shared(seen look) map[scaling.VariantKey]scaling.Shared {
 // decide decides about one part, before any constraint: by its engine, or by scalefromzero where
 // requests of the model wait or arrive and no replica of the part is Ready. whole is the load of
 // the model. It also returns the time since when each variant is called.
-func (e Setup) decide(s scaling.Snapshot, whole scaling.Load, past scaling.History, shared map[scaling.VariantKey]scaling.Shared) (model.Outcome, map[scaling.VariantKey]time.Time) {
+func (e Setup) decide(s scaling.Snapshot, whole scaling.Load, past memory.History, shared map[scaling.VariantKey]memory.Shared) (model.Outcome, map[scaling.VariantKey]time.Time) {
 	settings, ok := e.Models[s.Model]
 	if !ok {
 		settings = model.Default()

@@ -14,6 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -21,7 +22,7 @@ var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // randomCase draws a fleet with faults of all kinds: unreadable targets, pods that do not start or
 // do not report, old readings, orders that did not arrive, bounds that contradict the replicas.
 func randomCase(r *rand.Rand) Case {
-	c := Case{Now: now, History: scaling.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
+	c := Case{Now: now, History: memory.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
 	for m := range 1 + r.IntN(4) {
 		// Two models may share an ID in different namespaces.
 		model := scaling.ModelKey{Namespace: fmt.Sprintf("ns%d", m%2), ID: fmt.Sprintf("model-%d", m/2)}
@@ -52,7 +53,7 @@ func randomCase(r *rand.Rand) Case {
 				if r.IntN(3) == 0 {
 					desired = scaling.Replicas(r.IntN(7))
 				}
-				c.History[key] = scaling.Past{Desired: desired, DecidedAt: at, ProgressAt: at, Counts: variant.Replicas, Wants: randomWants(r, desired)}
+				c.History[key] = memory.Past{Desired: desired, DecidedAt: at, ProgressAt: at, Counts: variant.Replicas, Wants: randomWants(r, desired)}
 			}
 			for p := range ready {
 				s.Replicas = append(s.Replicas, randomSample(r, key, p))
@@ -71,8 +72,8 @@ func randomCase(r *rand.Rand) Case {
 }
 
 // randomWants draws the wants of the last minutes, around a decision; sometimes there are none.
-func randomWants(r *rand.Rand, desired scaling.Replicas) scaling.Wants {
-	var w scaling.Wants
+func randomWants(r *rand.Rand, desired scaling.Replicas) memory.Wants {
+	var w memory.Wants
 	for at := now.Add(-5 * time.Minute); r.IntN(6) > 0 && at.Before(now); at = at.Add(time.Duration(r.IntN(90)) * time.Second) {
 		w = w.Then(max(0, desired-1+scaling.Replicas(r.IntN(3))), at, time.Hour)
 	}
@@ -294,7 +295,7 @@ func encode(t *testing.T, v any) string {
 	return string(data)
 }
 
-func historyLines(h scaling.History) []string {
+func historyLines(h memory.History) []string {
 	lines := make([]string, 0, len(h))
 	for k, p := range h {
 		lines = append(lines, fmt.Sprintf("%s %+v", k, p))

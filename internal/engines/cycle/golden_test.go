@@ -9,6 +9,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/goldentest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // fallbackInputs are a variant without a solution of the published optimizer, the other variants of
@@ -123,10 +124,10 @@ func (in fallbackInputs) decide() Case {
 			Replicas: scaling.ReplicaCounts{Observed: true, Current: v.CurrentReplicas, Ready: v.CurrentReplicas},
 		})
 	}
-	history := scaling.History{}
+	history := memory.History{}
 	if p := in.Previous; p != nil {
 		at := now.Add(-time.Duration(p.AgeSeconds) * time.Second)
-		history[snap.Variants[0].Key] = scaling.Past{Desired: p.NumReplicas, Change: p.NumReplicasChanged, DecidedAt: at, ProgressAt: at}
+		history[snap.Variants[0].Key] = memory.Past{Desired: p.NumReplicas, Change: p.NumReplicasChanged, DecidedAt: at, ProgressAt: at}
 	}
 	return Case{Now: now, Snapshots: []scaling.Snapshot{snap}, History: history}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // TestAnotherModelBeginsAnotherWait looks at two replicas that were decided on an hour ago; the
@@ -31,8 +32,8 @@ func TestAnotherModelBeginsAnotherWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := now.Add(-time.Hour)
-			past := scaling.Past{Model: tt.served, Desired: 2, DecidedAt: at, ProgressAt: at, Counts: v.Replicas, ModelPast: scaling.ModelPast{Activity: scaling.Activity{At: at, Seen: at}}}
-			verdict := Setup{}.Decide(Case{Now: now, Snapshots: []scaling.Snapshot{snapshot}, History: scaling.History{key: past}})
+			past := memory.Past{Model: tt.served, Desired: 2, DecidedAt: at, ProgressAt: at, Counts: v.Replicas, ModelPast: memory.ModelPast{Activity: memory.Activity{At: at, Seen: at}}}
+			verdict := Setup{}.Decide(Case{Now: now, Snapshots: []scaling.Snapshot{snapshot}, History: memory.History{key: past}})
 			late := slices.ContainsFunc(verdict.Plan.Decisions[0].Steps, func(s scaling.Step) bool { return s.Reason == scaling.ReasonPodsNotReady })
 			if late != tt.late {
 				t.Errorf("overdue: %t, want %t: %+v", late, tt.late, verdict.Plan.Decisions[0].Steps)

@@ -7,6 +7,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Alone reports whether the decisions of a model depend on that model only: it competes for no
@@ -23,7 +24,7 @@ func (e Setup) Part(c Case, of scaling.ModelKey) (Setup, Case) {
 		return e, c
 	}
 	setup := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: e.Interval, Inventory: e.Inventory}
-	part := Case{Cycle: c.Cycle, Now: c.Now, Policies: map[scaling.ModelKey]constrain.Pacing{}, History: scaling.History{}}
+	part := Case{Cycle: c.Cycle, Now: c.Now, Policies: map[scaling.ModelKey]constrain.Pacing{}, History: memory.History{}}
 	if s, ok := e.Models[of]; ok {
 		setup.Models[of] = s
 	}

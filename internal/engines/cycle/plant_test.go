@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // plant is a model of one variant. Its load spreads evenly over its Ready replicas, readings show
@@ -28,17 +29,17 @@ type plant struct {
 	spread  float64       // standard deviation of the noise, relative to the usage
 	policy  constrain.Pacing
 	ask     func(t time.Duration, v scaling.Variant) scaling.Variant // changes the object; nil: nothing
-	after   func(t time.Duration, h scaling.History) scaling.History // changes the memory after a cycle; nil: nothing
+	after   func(t time.Duration, h memory.History) memory.History   // changes the memory after a cycle; nil: nothing
 
 	replicas []time.Duration // when each was created
 	scrapes  []scraped       // oldest first
-	past     scaling.History
+	past     memory.History
 	ordered  scaling.Replicas // most replicas ever decided on
 	signals  []scaling.Signal
 }
 
 func (p *plant) run(length time.Duration) (targets []scaling.Replicas) {
-	p.past = scaling.History{}
+	p.past = memory.History{}
 	p.replicas = slices.Repeat([]time.Duration{-time.Hour}, max(1, p.healthy))
 	for t := time.Duration(0); t < length; t += p.tick {
 		snap := p.observe(t)

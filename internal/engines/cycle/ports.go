@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Stock reads the inventory.
@@ -35,13 +36,13 @@ type Collector interface {
 type Actuator interface {
 	// Apply publishes every decision of the record's plan. An error names the variants that
 	// could not be published; the other variants are published.
-	Apply(ctx context.Context, record scaling.Record) error
+	Apply(ctx context.Context, record memory.Record) error
 }
 
 // Recorder keeps decisions for status, explanation and the next cycle.
 type Recorder interface {
 	// History returns the history of each variant, a copy.
-	History() scaling.History
+	History() memory.History
 	// Record stores the outcome of a cycle.
-	Record(record scaling.Record)
+	Record(record memory.Record)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record/recordtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // TestARecordHoldsTheWholeCase fails for a new field, in a Case, a Setup or anything in them, that
@@ -79,7 +80,7 @@ type archive struct{ kept []Decided }
 func (a *archive) Keep(d Decided) { a.kept = append(a.kept, d) }
 
 func TestACycleArchivesWhatItDecidedFrom(t *testing.T) {
-	past := scaling.History{{Namespace: "ns", Name: "v"}: scaling.Past{Desired: 2, DecidedAt: now.Add(-time.Hour)}}
+	past := memory.History{{Namespace: "ns", Name: "v"}: memory.Past{Desired: 2, DecidedAt: now.Add(-time.Hour)}}
 	w, kept := &world{history: past}, &archive{}
 	c := newCycle(w)
 	c.Archive = kept

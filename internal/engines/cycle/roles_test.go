@@ -12,6 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // disaggregated is a fleet of one prefill and one decode variant. Replicas are Ready at the next
@@ -22,7 +23,7 @@ type disaggregated struct {
 	input, output float64 // tokens
 	bounds        map[scaling.Role]scaling.Bounds
 	replicas      map[scaling.Role]scaling.Replicas
-	past          scaling.History
+	past          memory.History
 	at            time.Duration
 	silent        scaling.Role // a role that reports nothing
 }
@@ -42,7 +43,7 @@ func newDisaggregated() *disaggregated {
 		setup: Setup{Models: map[scaling.ModelKey]model.Settings{rolesModel: settings}, Interval: 15 * time.Second},
 		rate:  6, input: 1000, output: 200,
 		bounds:   map[scaling.Role]scaling.Bounds{scaling.RolePrefill: scaling.Unbounded(), scaling.RoleDecode: scaling.Unbounded()},
-		replicas: map[scaling.Role]scaling.Replicas{scaling.RolePrefill: 1, scaling.RoleDecode: 1}, past: scaling.History{},
+		replicas: map[scaling.Role]scaling.Replicas{scaling.RolePrefill: 1, scaling.RoleDecode: 1}, past: memory.History{},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // randomSetup assigns each model of a case a random engine, limited or not, and adds the inputs of
@@ -54,9 +55,9 @@ func randomSetup(c Case, r *rand.Rand) (Case, Setup) {
 			}
 			past, ok := c.History[v.Key]
 			if ok && r.IntN(2) == 0 {
-				past.Informed = []scaling.Informed{{Analyzer: "queueing", At: now.Add(-time.Duration(r.IntN(240)) * time.Second)}}
-				past.Backlog = scaling.Backlog{Waiting: float64(r.IntN(20)), At: now.Add(-time.Minute), Falling: r.IntN(2) == 0}
-				past.Capacity = scaling.TokenCapacity{PerReplica: 1000 * r.Float64(), At: now.Add(-time.Hour)}
+				past.Informed = []memory.Informed{{Analyzer: "queueing", At: now.Add(-time.Duration(r.IntN(240)) * time.Second)}}
+				past.Backlog = memory.Backlog{Waiting: float64(r.IntN(20)), At: now.Add(-time.Minute), Falling: r.IntN(2) == 0}
+				past.Capacity = memory.TokenCapacity{PerReplica: 1000 * r.Float64(), At: now.Add(-time.Hour)}
 				c.History[v.Key] = past
 			}
 		}
@@ -199,7 +200,7 @@ func FuzzSetup(f *testing.F) {
 // TestLimitedModelsShareWhatThereIs: three models want more than the nodes have. The most important
 // model gets what it needs, and each model gets its minimum.
 func TestLimitedModelsShareWhatThereIs(t *testing.T) {
-	e, c := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: 15 * time.Second}, Case{Now: now, History: scaling.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
+	e, c := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: 15 * time.Second}, Case{Now: now, History: memory.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
 	sites := map[string]*site{}
 	for i, name := range []string{"gold", "silver", "bronze"} {
 		v := siteVariant("v", 10, 1, 1)
@@ -289,7 +290,7 @@ func TestWhatAnalyzersLearnIsRemembered(t *testing.T) {
 
 func BenchmarkSetupOfAHundredModels(b *testing.B) {
 	for _, limited := range []bool{false, true} {
-		e, c := Setup{Models: map[scaling.ModelKey]model.Settings{}}, Case{Now: now, History: scaling.History{}}
+		e, c := Setup{Models: map[scaling.ModelKey]model.Settings{}}, Case{Now: now, History: memory.History{}}
 		for i := range 100 {
 			s := site{
 				variants: []scaling.Variant{siteVariant("v", 10, 1, 5), siteVariant("w", 24, 2.6, 3)}, settings: covering["hybrid with the tokens"], rate: steady(float64(90 + 3*i)),

@@ -7,18 +7,19 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // tenants are two namespaces with the same model, accelerators and pod template. One has served for
 // long, and its replicas may report a false speed. The other begins.
 type tenants struct {
 	setup Setup
-	past  scaling.History
+	past  memory.History
 	cycle int
 }
 
 func newTenants(share bool) *tenants {
-	t := &tenants{setup: Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: time.Minute}, past: scaling.History{}}
+	t := &tenants{setup: Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: time.Minute}, past: memory.History{}}
 	for _, namespace := range []string{"evil", "honest"} {
 		s := settingsOf(model.Queueing, model.Spare)
 		s.ShareProfiles = share
@@ -127,7 +128,7 @@ func TestSharingEndsWithItsSetting(t *testing.T) {
 	key := scaling.VariantKey{Namespace: "honest", Name: "v"}
 	step := func(n float64) float64 { return 20 + 0.4*n }
 	all := newTenants(true)
-	cycle := func() scaling.Shared {
+	cycle := func() memory.Shared {
 		return all.run(all.look("evil", step, 4), all.look("honest", step, 0)).History[key].Fit.Shared
 	}
 	for range 5 {

@@ -9,6 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // site is a model of several variants in which requests are a fluid. They arrive at a rate,
@@ -33,7 +34,7 @@ type site struct {
 	after   func(t time.Duration) // runs after each cycle; nil: nothing
 	created [][]time.Duration     // by variant, when each replica was created
 	backlog float64
-	past    scaling.History
+	past    memory.History
 	targets [][]scaling.Replicas // by cycle, then variant
 	ready   []float64
 	last    Verdict
@@ -81,7 +82,7 @@ func batchAt(p scaling.Profile, rate float64) float64 {
 
 // run runs the site for a length, and returns the sum of the targets of each cycle.
 func (s *site) run(length time.Duration) []scaling.Replicas {
-	s.past = scaling.History{}
+	s.past = memory.History{}
 	s.created = make([][]time.Duration, len(s.variants))
 	began := -time.Hour
 	if s.cold {

@@ -14,6 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // documented is the policy that holds where nothing is configured.
@@ -188,13 +189,13 @@ func TestARestartChangesNoDecision(t *testing.T) {
 			p := restless(seed)
 			p.sync, p.policy = 3*p.tick, documented
 			restart = restart.Truncate(p.tick)
-			p.after = func(t time.Duration, h scaling.History) scaling.History {
+			p.after = func(t time.Duration, h memory.History) memory.History {
 				if t != restart {
 					return h
 				}
-				out := scaling.History{}
+				out := memory.History{}
 				for k, past := range h {
-					out[k] = scaling.Past{Desired: past.Desired, Change: past.Change, DecidedAt: past.DecidedAt}
+					out[k] = memory.Past{Desired: past.Desired, Change: past.Change, DecidedAt: past.DecidedAt}
 				}
 				return out
 			}
@@ -217,13 +218,13 @@ func TestARestartChangesNoDecision(t *testing.T) {
 func TestAHistoryThatWasWrittenDownDecidesAlike(t *testing.T) {
 	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
 		want := encode(t, Setup{}.Decide(c))
-		read := scaling.History{}
+		read := memory.History{}
 		for key, past := range c.History {
 			text, err := json.Marshal(past)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var p scaling.Past
+			var p memory.Past
 			if err := json.Unmarshal(text, &p); err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // served is one request and its outcome.
@@ -34,7 +35,7 @@ type idlePlant struct {
 	failing              int          // the first variants, as many, never become Ready
 	unread               bool         // the first target cannot be read
 	setup                Setup        // its interval is replaced by interval
-	past                 scaling.History
+	past                 memory.History
 	last                 scaling.Plan
 }
 
@@ -50,7 +51,7 @@ var restModel = scaling.ModelKey{Namespace: "ns", ID: "m"}
 // newRest returns a plant that has been idle for an hour, with one Ready replica of each variant.
 // The variants are named a, b and so on and have the given costs.
 func newRest(zero constrain.Zero, costs ...float64) *idlePlant {
-	s := &idlePlant{now: now, gateway: true, remember: true, zero: zero, interval: restTick, past: scaling.History{}}
+	s := &idlePlant{now: now, gateway: true, remember: true, zero: zero, interval: restTick, past: memory.History{}}
 	for i, cost := range costs {
 		name := string(rune('a' + i))
 		s.variants = append(s.variants, scaling.Variant{
@@ -271,9 +272,9 @@ func (s *idlePlant) live(length time.Duration) time.Duration {
 
 // restart drops the state that is only in memory; the decisions are in status.
 func (s *idlePlant) restart() {
-	kept := scaling.History{}
+	kept := memory.History{}
 	for k, p := range s.past {
-		kept[k] = scaling.Past{Desired: p.Desired, Change: p.Change, DecidedAt: p.DecidedAt}
+		kept[k] = memory.Past{Desired: p.Desired, Change: p.Change, DecidedAt: p.DecidedAt}
 	}
 	s.past = kept
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // restLate is how much later than its retention period a model may go to zero, beside the interval
@@ -405,7 +406,7 @@ func TestAnUnreadTargetThatServesIsNotReplaced(t *testing.T) {
 		s := newRest(constrain.Zero{Enabled: enabled, Retention: 2 * time.Minute}, 1, 5)
 		s.variants[1].Replicas = scaling.ReplicaCounts{Observed: true}
 		for i, desired := range []scaling.Replicas{1, 0} {
-			s.past[s.variants[i].Key] = scaling.Past{Target: s.variants[i].Target, Desired: desired, DecidedAt: s.now.Add(-time.Hour)}
+			s.past[s.variants[i].Key] = memory.Past{Target: s.variants[i].Target, Desired: desired, DecidedAt: s.now.Add(-time.Hour)}
 		}
 		s.arrive(time.Hour)
 		for range 2 * int(time.Hour/restTick) {

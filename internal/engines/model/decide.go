@@ -11,31 +11,32 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Input is the input of the decision about one model.
 type Input struct {
 	Snapshot scaling.Snapshot
-	History  scaling.History
+	History  memory.History
 	Settings Settings
 	Interval time.Duration // until the next cycle; 0 is unknown and counts as the Snapshot's window
 	// Shared holds what other namespaces measured of replicas like those of each variant; see
 	// Settings.ShareProfiles.
-	Shared map[scaling.VariantKey]scaling.Shared
+	Shared map[scaling.VariantKey]memory.Shared
 }
 
 // Outcome is the decision about one model, and the state to remember.
 type Outcome struct {
 	// Analyses has one entry for every analyzer of the engine, the one that decided first.
 	Analyses  []scaling.Analysis
-	Decisions []scaling.Decision                 // sorted by Variant
-	Votes     *optimizer.Votes                   // the input of optimizer.Cover, nil under engine Published
-	Informed  []scaling.Informed                 // of the model, sorted by Analyzer
-	Backlog   scaling.Backlog                    // of the model
-	Traffic   scaling.Traffic                    // of the model
-	Fits      map[scaling.VariantKey]scaling.Fit // of the variants
+	Decisions []scaling.Decision                // sorted by Variant
+	Votes     *optimizer.Votes                  // the input of optimizer.Cover, nil under engine Published
+	Informed  []memory.Informed                 // of the model, sorted by Analyzer
+	Backlog   memory.Backlog                    // of the model
+	Traffic   memory.Traffic                    // of the model
+	Fits      map[scaling.VariantKey]memory.Fit // of the variants
 	// Capacity is the capacity of the variants where tokens were counted, else nil.
-	Capacity map[scaling.VariantKey]scaling.TokenCapacity
+	Capacity map[scaling.VariantKey]memory.TokenCapacity
 }
 
 // Decide decides about one model. It is pure, and the order of its input does not matter.
@@ -66,19 +67,19 @@ func Decide(in Input) Outcome {
 type panel struct {
 	in       Input
 	analyses []scaling.Analysis // the queueing one first, where there is one
-	capacity map[scaling.VariantKey]scaling.TokenCapacity
-	backlog  scaling.Backlog
+	capacity map[scaling.VariantKey]memory.TokenCapacity
+	backlog  memory.Backlog
 	memory   queueing.Memory
-	fits     map[scaling.VariantKey]scaling.Fit
+	fits     map[scaling.VariantKey]memory.Fit
 	moved    []scaling.MovedProfile // sorted by Variant
 	guessed  bool                   // no profile is stated, and none is learned
 }
 
 // newPanel returns the panel of a model without analyses, and the remembered past of the model.
-func newPanel(in Input) (panel, scaling.ModelPast) {
+func newPanel(in Input) (panel, memory.ModelPast) {
 	past := in.History.Model(in.Snapshot.Variants)
 	waiting := backlog(in, past.Backlog)
-	p := panel{in: in, backlog: waiting, memory: memory(in, past.Traffic, waiting)}
+	p := panel{in: in, backlog: waiting, memory: remembered(in, past.Traffic, waiting)}
 	p.learn()
 	return p, past
 }
@@ -99,7 +100,7 @@ func Expect(in Input) []queueing.Expected {
 // shares, or a computed one.
 func (p *panel) learn() {
 	snap := p.in.Snapshot
-	p.fits = make(map[scaling.VariantKey]scaling.Fit, len(snap.Variants))
+	p.fits = make(map[scaling.VariantKey]memory.Fit, len(snap.Variants))
 	for _, v := range snap.Variants {
 		fit := profile.Learn(p.in.History[v.Key].Fit, snap, v)
 		fit.Shared = p.in.Shared[v.Key]

@@ -13,6 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var at = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -106,7 +107,7 @@ func TestEveryEngineAsksItsAnalyzers(t *testing.T) {
 // while the fleet is much too large.
 func TestAnalyzerKeepsItsVoteForThreeIntervals(t *testing.T) {
 	for _, engine := range []Engine{Queueing, Hybrid} {
-		history := scaling.History{}
+		history := memory.History{}
 		var deciders []string
 		for minute := range 7 {
 			snap := snapshot(9)
@@ -123,7 +124,7 @@ func TestAnalyzerKeepsItsVoteForThreeIntervals(t *testing.T) {
 			if minute > 3 && target != 2 { // 9 replicas at a KV cache usage of 0.1 are 9 x 0.1/0.7 full ones
 				t.Errorf("%s, minute %d: %d replicas, want 2 of saturation alone", engine, minute, target)
 			}
-			history = scaling.History{snap.Variants[0].Key: {Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), ModelPast: scaling.ModelPast{Informed: out.Informed}}}
+			history = memory.History{snap.Variants[0].Key: {Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), ModelPast: memory.ModelPast{Informed: out.Informed}}}
 		}
 		q, s := queueing.Name, saturation.Name
 		if diff := cmp.Diff([]string{q, q, q, q, s, s, s}, deciders); diff != "" {
@@ -149,7 +150,7 @@ func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
 		{Hybrid, 5, true, "Qwen/Qwen3-14B"},
 		{Queueing, 5, true, "Qwen/Qwen3-14B"},
 	} {
-		history, shrunk := scaling.History{}, 0
+		history, shrunk := memory.History{}, 0
 		for minute := 1; minute <= 8 && shrunk == 0; minute++ {
 			snap := snapshot(9)
 			snap.At = at.Add(time.Duration(minute) * time.Minute)
@@ -169,11 +170,11 @@ func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
 				}
 			}
 			key := snap.Variants[0].Key
-			history = scaling.History{key: {
-				Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), ModelPast: scaling.ModelPast{Informed: out.Informed, Traffic: out.Traffic}, Fit: out.Fits[key],
+			history = memory.History{key: {
+				Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), ModelPast: memory.ModelPast{Informed: out.Informed, Traffic: out.Traffic}, Fit: out.Fits[key],
 			}}
 		}
-		if want := tc.waits; shrunk == 0 || want != (shrunk >= scaling.LooksEnough) {
+		if want := tc.waits; shrunk == 0 || want != (shrunk >= memory.LooksEnough) {
 			t.Errorf("%s, %.0f decoding: gives up in minute %d", tc.engine, tc.decoding, shrunk)
 		}
 	}
@@ -195,7 +196,7 @@ func TestAComputedProfileGrowsBySteps(t *testing.T) {
 // TestAFitThatOutlivedARestartDecidesAtTheFirstLook: a new process with the stored fit decides as
 // the old one would; without the fit it holds.
 func TestAFitThatOutlivedARestartDecidesAtTheFirstLook(t *testing.T) {
-	look := func(minute int, past scaling.Past) (Outcome, scaling.Past) {
+	look := func(minute int, past memory.Past) (Outcome, memory.Past) {
 		snap := snapshot(9)
 		snap.At = at.Add(time.Duration(minute) * time.Minute)
 		snap.Variants[0].Profile = scaling.Profile{}
@@ -205,17 +206,17 @@ func TestAFitThatOutlivedARestartDecidesAtTheFirstLook(t *testing.T) {
 		}
 		key := snap.Variants[0].Key
 		past.Model, past.Desired, past.DecidedAt = snap.Model, 9, at.Add(-time.Hour)
-		out := Decide(Input{Snapshot: snap, History: scaling.History{key: past}, Settings: settings(Hybrid, Tokens), Interval: time.Minute})
+		out := Decide(Input{Snapshot: snap, History: memory.History{key: past}, Settings: settings(Hybrid, Tokens), Interval: time.Minute})
 		past.Informed, past.Traffic, past.Fit = out.Informed, out.Traffic, out.Fits[key]
 		return out, past
 	}
-	var past scaling.Past
+	var past memory.Past
 	for minute := range 10 {
 		_, past = look(minute, past)
 	}
 	goesOn, _ := look(10, past)
-	restored, _ := look(10, scaling.Past{Fit: past.Fit})
-	without, _ := look(10, scaling.Past{})
+	restored, _ := look(10, memory.Past{Fit: past.Fit})
+	without, _ := look(10, memory.Past{})
 	if by := restored.Analyses[0].Analyzer; by != queueing.Name || restored.Decisions[0].Target() != goesOn.Decisions[0].Target() {
 		t.Errorf("with the fit alone %s decides for %d replicas, want %s for %d", by, restored.Decisions[0].Target(), queueing.Name, goesOn.Decisions[0].Target())
 	}
@@ -247,7 +248,7 @@ func TestMemoryOfTheFutureIsNone(t *testing.T) {
 	snap := snapshot(9)
 	snap.Load.ArrivalRate = scaling.Reading{}
 	key := snap.Variants[0].Key
-	h := scaling.History{key: {ModelPast: scaling.ModelPast{Informed: []scaling.Informed{{Analyzer: queueing.Name, At: at.Add(time.Hour)}}, Backlog: scaling.Backlog{Waiting: 7, At: at.Add(time.Hour)}}}}
+	h := memory.History{key: {ModelPast: memory.ModelPast{Informed: []memory.Informed{{Analyzer: queueing.Name, At: at.Add(time.Hour)}}, Backlog: memory.Backlog{Waiting: 7, At: at.Add(time.Hour)}}}}
 	out := Decide(Input{Snapshot: snap, History: h, Settings: settings(Queueing, Spare), Interval: time.Minute})
 	if out.Analyses[0].Analyzer != saturation.Name || out.Backlog.Waiting != 0 {
 		t.Errorf("%s decides, backlog %+v", out.Analyses[0].Analyzer, out.Backlog)
@@ -255,9 +256,9 @@ func TestMemoryOfTheFutureIsNone(t *testing.T) {
 }
 
 // growing decides at each minute while the arrival rate grows, and keeps the history.
-func growing(t *testing.T, engine Engine, change func(*scaling.Snapshot)) (Outcome, scaling.History) {
+func growing(t *testing.T, engine Engine, change func(*scaling.Snapshot)) (Outcome, memory.History) {
 	t.Helper()
-	history := scaling.History{}
+	history := memory.History{}
 	var out Outcome
 	for minute := range 4 {
 		snap := snapshot(3)
@@ -274,9 +275,9 @@ func growing(t *testing.T, engine Engine, change func(*scaling.Snapshot)) (Outco
 			change(&snap)
 		}
 		out = Decide(Input{Snapshot: snap, History: history, Settings: settings(engine, Spare), Interval: time.Minute})
-		history = scaling.History{}
+		history = memory.History{}
 		for _, v := range snap.Variants {
-			history[v.Key] = scaling.Past{Desired: v.Replicas.Current, DecidedAt: at, ProgressAt: at, ModelPast: scaling.ModelPast{Informed: out.Informed, Backlog: out.Backlog, Traffic: out.Traffic}}
+			history[v.Key] = memory.Past{Desired: v.Replicas.Current, DecidedAt: at, ProgressAt: at, ModelPast: memory.ModelPast{Informed: out.Informed, Backlog: out.Backlog, Traffic: out.Traffic}}
 		}
 	}
 	return out, history
@@ -316,7 +317,7 @@ func TestTrafficIsOfTheLatestLook(t *testing.T) {
 	joined := snap
 	joined.Variants = append([]scaling.Variant{}, snap.Variants...)
 	joined.Variants = append(joined.Variants, scaling.Variant{Key: scaling.VariantKey{Namespace: "ns", Name: "a"}, Model: snap.Model})
-	history[scaling.VariantKey{Namespace: "ns", Name: "a"}] = scaling.Past{Desired: 1, DecidedAt: at}
+	history[scaling.VariantKey{Namespace: "ns", Name: "a"}] = memory.Past{Desired: 1, DecidedAt: at}
 	if diff := cmp.Diff(again.Traffic, Decide(Input{Snapshot: joined, History: history, Settings: settings(Queueing, Spare), Interval: time.Minute}).Traffic); diff != "" {
 		t.Errorf("a variant without a memory (-want +got):\n%s", diff)
 	}
@@ -398,7 +399,7 @@ func TestHybridCountsAFasterReplicaForMore(t *testing.T) {
 				r.KVCacheUsage, r.KVCacheUsageNow, r.QueueLength, r.QueueLengthNow, r.Running = fresh(0.8), fresh(0.8), fresh(200), fresh(200), fresh(64)
 			}
 			snap.Load.ArrivalRate, snap.Load.ITL = fresh(200), fresh(46.8)
-			history := scaling.History{fast.Key: {Capacity: scaling.TokenCapacity{PerReplica: tc.known, At: at.Add(-time.Hour)}}}
+			history := memory.History{fast.Key: {Capacity: memory.TokenCapacity{PerReplica: tc.known, At: at.Add(-time.Hour)}}}
 			out := Decide(Input{Snapshot: snap, History: history, Settings: settings(Hybrid, tc.method), Interval: time.Minute})
 			// Within the objectives a slow replica serves 8.9 requests/s and a fast one 39.7, so 5
 			// fast ones serve arrivals and backlog. Where both run, the overload asks for 9: it is
@@ -414,7 +415,7 @@ func TestHybridCountsAFasterReplicaForMore(t *testing.T) {
 // TestABacklogIsKnownAlthoughOneReplicaIsSilent: the remembered backlog is used for two windows,
 // even if the replica stays silent for longer.
 func TestABacklogIsKnownAlthoughOneReplicaIsSilent(t *testing.T) {
-	history := scaling.History{}
+	history := memory.History{}
 	for minute, want := range []float64{30, 30, 20, 20} {
 		snap := snapshot(3)
 		snap.At = at.Add(time.Duration(minute) * time.Minute)
@@ -428,6 +429,6 @@ func TestABacklogIsKnownAlthoughOneReplicaIsSilent(t *testing.T) {
 		if out.Backlog.Waiting != want {
 			t.Errorf("minute %d: %g wait, want %g", minute, out.Backlog.Waiting, want)
 		}
-		history = scaling.History{snap.Variants[0].Key: {Desired: 3, DecidedAt: at, ProgressAt: at, ModelPast: scaling.ModelPast{Backlog: out.Backlog}}}
+		history = memory.History{snap.Variants[0].Key: {Desired: 3, DecidedAt: at, ProgressAt: at, ModelPast: memory.ModelPast{Backlog: out.Backlog}}}
 	}
 }

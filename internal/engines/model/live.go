@@ -7,6 +7,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // liveIntervals is the number of intervals for which an Unknown analyzer keeps its vote.
@@ -25,7 +26,7 @@ type liveness struct {
 
 // recall returns when each analyzer of a model was last known, from the past and the present
 // analyses.
-func recall(in Input, past []scaling.Informed, analyses []scaling.Analysis) liveness {
+func recall(in Input, past []memory.Informed, analyses []scaling.Analysis) liveness {
 	interval := in.Interval
 	if interval <= 0 {
 		interval = in.Snapshot.Window
@@ -51,23 +52,23 @@ func (l liveness) live(analyzer string) bool {
 }
 
 // remember lists the analyzers that are live, sorted.
-func (l liveness) remember() []scaling.Informed {
-	var out []scaling.Informed
+func (l liveness) remember() []memory.Informed {
+	var out []memory.Informed
 	for name, at := range l.last {
 		if l.live(name) {
-			out = append(out, scaling.Informed{Analyzer: name, At: at})
+			out = append(out, memory.Informed{Analyzer: name, At: at})
 		}
 	}
-	slices.SortFunc(out, func(a, b scaling.Informed) int { return strings.Compare(a.Analyzer, b.Analyzer) })
+	slices.SortFunc(out, func(a, b memory.Informed) int { return strings.Compare(a.Analyzer, b.Analyzer) })
 	return out
 }
 
 // backlog returns the requests of the model that wait, and the remembered backlog. Where
 // some replicas do not report theirs, the remembered backlog is used for two windows; after
 // that these replicas count as 0.
-func backlog(in Input, last scaling.Backlog) scaling.Backlog {
+func backlog(in Input, last memory.Backlog) memory.Backlog {
 	if last.At.After(in.Snapshot.At) {
-		last = scaling.Backlog{}
+		last = memory.Backlog{}
 	}
 	waiting := in.Snapshot.Load.GatewayQueue.Or(0)
 	for _, r := range in.Snapshot.Sorted() {
@@ -80,10 +81,10 @@ func backlog(in Input, last scaling.Backlog) scaling.Backlog {
 	return last.Then(waiting, in.Snapshot.At, in.Snapshot.Window/2)
 }
 
-// memory returns what is remembered of the requests of the model, updated with the Snapshot.
-func memory(in Input, past scaling.Traffic, backlog scaling.Backlog) queueing.Memory {
+// remembered returns what is remembered of the requests of the model, updated with the Snapshot.
+func remembered(in Input, past memory.Traffic, backlog memory.Backlog) queueing.Memory {
 	if past.Footprint.At.After(in.Snapshot.At) {
-		past = scaling.Traffic{}
+		past = memory.Traffic{}
 	}
 	return queueing.Remember(past, in.Snapshot, backlog, in.Interval, in.Settings.Objective)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce: after a restart of the cluster all replicas
@@ -25,11 +26,11 @@ func TestABacklogThatGrowsWhileReplicasStartIsBoughtOnce(t *testing.T) {
 						in.Snapshot.Variants = in.Snapshot.Variants[:1]
 						v := &in.Snapshot.Variants[0]
 						v.StartUp, v.Replicas = usual, scaling.ReplicaCounts{Observed: true, Current: 8, Pending: 8}
-						in.History = scaling.History{}
+						in.History = memory.History{}
 						if measured {
 							in.Snapshot.Load.ArrivalRate = scaling.Measured(rate, scaling.Fresh)
 						}
-						backlog := scaling.Backlog{}
+						backlog := memory.Backlog{}
 						for at := 15 * time.Second; at < takes; at += 15 * time.Second {
 							waiting := rate * min(at, patience).Seconds()
 							in.Snapshot.At, in.Snapshot.Load.GatewayQueue = noon.Add(at), scaling.Measured(waiting, scaling.Fresh)
@@ -73,8 +74,8 @@ func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 		"by its profile, with lengths that are remembered": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile = profile
 			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Reading{}, scaling.Reading{}
-			in.History[key("a")] = scaling.Past{ModelPast: scaling.ModelPast{Traffic: scaling.Traffic{
-				Lengths: scaling.Lengths{Input: 100, Output: 100, At: in.Snapshot.At.Add(-time.Hour)}, Footprint: scaling.Footprint{At: in.Snapshot.At},
+			in.History[key("a")] = memory.Past{ModelPast: memory.ModelPast{Traffic: memory.Traffic{
+				Lengths: memory.Lengths{Input: 100, Output: 100, At: in.Snapshot.At.Add(-time.Hour)}, Footprint: memory.Footprint{At: in.Snapshot.At},
 			}}}
 		}, 10 / 2.391, "by its profile"},
 		"by an objective that cannot be met": {func(in *Input) {
@@ -87,7 +88,7 @@ func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 		"within the objective, in what its KV cache holds": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile, in.Snapshot.Variants[0].Limits = profile, scaling.EngineLimits{MaxBatch: 64}
 			in.Objective = scaling.Objective{ITL: 40}
-			in.History[key("a")] = scaling.Past{Capacity: scaling.TokenCapacity{PerReplica: 600}} // 3 of 200 tokens
+			in.History[key("a")] = memory.Past{Capacity: memory.TokenCapacity{PerReplica: 600}} // 3 of 200 tokens
 		}, 0.95 * 3 / (0.005 + 0.003 + 99*0.0212), "95 % of what full batches complete"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,20 +121,20 @@ func TestWhatStartsElsewhereIsNotOrderedAgain(t *testing.T) {
 // TestWhatArrivesIsSeenByHowTheBacklogGrows: without a replica the arrival rate is not measured.
 func TestWhatArrivesIsSeenByHowTheBacklogGrows(t *testing.T) {
 	for name, tt := range map[string]struct {
-		backlog  scaling.Backlog
+		backlog  memory.Backlog
 		measured scaling.Reading
 		want     float64
 	}{
-		"grows":                     {scaling.Backlog{Waiting: 30, At: noon.Add(-30 * time.Second)}, scaling.Reading{}, 2},
-		"is measured":               {scaling.Backlog{Waiting: 30, At: noon.Add(-30 * time.Second)}, scaling.Measured(3, scaling.Fresh), 3},
-		"falls":                     {scaling.Backlog{Waiting: 100, At: noon.Add(-30 * time.Second)}, scaling.Reading{}, 0},
-		"is too young":              {scaling.Backlog{Waiting: 30, At: noon.Add(-14 * time.Second)}, scaling.Reading{}, 0},
-		"was never seen":            {scaling.Backlog{}, scaling.Reading{}, 0},
-		"grows, none arrive at all": {scaling.Backlog{Waiting: 30, At: noon.Add(-30 * time.Second)}, scaling.Measured(0, scaling.Fresh), 2},
+		"grows":                     {memory.Backlog{Waiting: 30, At: noon.Add(-30 * time.Second)}, scaling.Reading{}, 2},
+		"is measured":               {memory.Backlog{Waiting: 30, At: noon.Add(-30 * time.Second)}, scaling.Measured(3, scaling.Fresh), 3},
+		"falls":                     {memory.Backlog{Waiting: 100, At: noon.Add(-30 * time.Second)}, scaling.Reading{}, 0},
+		"is too young":              {memory.Backlog{Waiting: 30, At: noon.Add(-14 * time.Second)}, scaling.Reading{}, 0},
+		"was never seen":            {memory.Backlog{}, scaling.Reading{}, 0},
+		"grows, none arrive at all": {memory.Backlog{Waiting: 30, At: noon.Add(-30 * time.Second)}, scaling.Measured(0, scaling.Fresh), 2},
 	} {
 		in := asleep(90)
 		in.Snapshot.Load.ArrivalRate = tt.measured
-		in.History[key("b")] = scaling.Past{ModelPast: scaling.ModelPast{Backlog: tt.backlog}}
+		in.History[key("b")] = memory.Past{ModelPast: memory.ModelPast{Backlog: tt.backlog}}
 		if got := survey(in).arriving; math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%s: %g requests/s arrive, want %g", name, got, tt.want)
 		}

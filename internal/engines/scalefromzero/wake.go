@@ -8,6 +8,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // How long a variant that was called may take to become Ready.
@@ -24,7 +25,7 @@ const (
 // Input is the input of the decision about one model.
 type Input struct {
 	Snapshot scaling.Snapshot
-	History  scaling.History
+	History  memory.History
 	// Inventory is the inventory of accelerators. While it is unknown, every variant fits.
 	Inventory scaling.Inventory
 	// Objective is the objective of the model; Sizing says for what share of its requests. With the
@@ -39,7 +40,7 @@ type Outcome struct {
 	// the optimizer decides: a replica is or may be Ready, or no request waits or arrives.
 	Decisions []scaling.Decision
 	// Called is the time since when each variant is called, without a Ready replica of the model;
-	// it is to be kept as scaling.Past.Called. A variant without an entry is not called.
+	// it is to be kept as memory.Past.Called. A variant without an entry is not called.
 	Called map[scaling.VariantKey]time.Time
 }
 
@@ -77,7 +78,7 @@ type model struct {
 // candidate is one variant.
 type candidate struct {
 	scaling.Variant
-	past        scaling.Past
+	past        memory.Past
 	decided     bool             // past exists
 	lastDesired scaling.Replicas // replicas if the cycle changes nothing
 	called      time.Time        // zero if it is not called

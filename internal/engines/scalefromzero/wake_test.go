@@ -12,6 +12,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -34,13 +35,13 @@ func asleep(waiting float64) Input {
 			At: noon, Variants: []scaling.Variant{variant("a", 1), variant("b", 3)},
 			Load: scaling.Load{GatewayQueue: scaling.Measured(waiting, scaling.Fresh)},
 		},
-		History: scaling.History{key("a"): {DecidedAt: noon.Add(-time.Hour)}, key("b"): {DecidedAt: noon.Add(-time.Hour)}},
+		History: memory.History{key("a"): {DecidedAt: noon.Add(-time.Hour)}, key("b"): {DecidedAt: noon.Add(-time.Hour)}},
 	}
 }
 
 // called makes the first variant one that was called some time ago; its target has followed.
 func called(in *Input, ago time.Duration, replicas scaling.Replicas) {
-	in.History[key("a")] = scaling.Past{Desired: replicas, DecidedAt: noon.Add(-ago), Called: noon.Add(-ago)}
+	in.History[key("a")] = memory.Past{Desired: replicas, DecidedAt: noon.Add(-ago), Called: noon.Add(-ago)}
 	in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{Observed: true, Current: replicas, Pending: replicas}
 }
 
@@ -91,7 +92,7 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			scaling.ReasonRequestsWaiting,
 		},
 		{"a KV cache that holds fewer", 100, func(in *Input) { // 4000 tokens, 1000 a request
-			in.History[key("a")] = scaling.Past{Capacity: scaling.TokenCapacity{PerReplica: 4000}}
+			in.History[key("a")] = memory.Past{Capacity: memory.TokenCapacity{PerReplica: 4000}}
 			in.Snapshot.Load.InputTokens, in.Snapshot.Load.OutputTokens = scaling.Measured(700, scaling.Fresh), scaling.Measured(300, scaling.Fresh)
 		}, map[string]scaling.Replicas{"a": 2, "b": 0}, scaling.ReasonRequestsWaiting},
 		{"a backlog beyond reason", scaling.Largest, func(*Input) {}, map[string]scaling.Replicas{"a": 10_000, "b": 0}, scaling.ReasonRequestsWaiting},
@@ -117,20 +118,20 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		},
 		{"it may be running, its scale is unreadable", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
-			in.History[key("a")] = scaling.Past{Desired: 2, UnseenSince: noon.Add(-time.Minute)}
+			in.History[key("a")] = memory.Past{Desired: 2, UnseenSince: noon.Add(-time.Minute)}
 		}, nil, ""},
 		{"its scale was unreadable for long", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
-			in.History[key("a")] = scaling.Past{Desired: 2, DecidedAt: noon.Add(-time.Hour), UnseenSince: noon.Add(-5 * time.Minute)}
+			in.History[key("a")] = memory.Past{Desired: 2, DecidedAt: noon.Add(-time.Hour), UnseenSince: noon.Add(-5 * time.Minute)}
 		}, map[string]scaling.Replicas{"a": 2, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"it cannot be read, and a pod of it is Ready", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas = scaling.ReplicaCounts{}
 			in.Snapshot.Replicas = []scaling.ReplicaSample{{Pod: "p", Variant: key("a"), Ready: true}}
-			in.History[key("a")] = scaling.Past{Desired: 2, DecidedAt: noon.Add(-time.Hour)}
+			in.History[key("a")] = memory.Past{Desired: 2, DecidedAt: noon.Add(-time.Hour)}
 		}, nil, ""},
 		{"its target was deleted", 1, func(in *Input) {
 			in.Snapshot.Variants[0].Replicas, in.Snapshot.Variants[0].Gone = scaling.ReplicaCounts{}, true
-			in.History[key("a")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Hour)}
+			in.History[key("a")] = memory.Past{Desired: 1, DecidedAt: noon.Add(-time.Hour)}
 		}, map[string]scaling.Replicas{"a": 1, "b": 1}, scaling.ReasonRequestsWaiting},
 		{"a replica is Ready", 5, func(in *Input) {
 			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}
@@ -160,24 +161,24 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 		{"no node takes it, and another was placed", 5, func(in *Input) {
 			unplaced(in, 20*time.Second)
 			in.Inventory = scaling.Inventory{Known: true}
-			in.History[key("b")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Second), Called: noon.Add(-time.Second)}
+			in.History[key("b")] = memory.Past{Desired: 1, DecidedAt: noon.Add(-time.Second), Called: noon.Add(-time.Second)}
 			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Pending: 1}
 			in.Snapshot.Load.GatewayQueue = scaling.Measured(400, scaling.Fresh)
 		}, map[string]scaling.Replicas{"a": 2, "b": 3}, scaling.ReasonNotReadyInTime},
 		{"it was refused: the next", 1, func(in *Input) {
-			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Second), Refused: noon.Add(-time.Second)}
+			in.History[key("a")] = memory.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Second), Refused: noon.Add(-time.Second)}
 		}, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
 		{"both were refused: the one that was not asked for the longest", 1, func(in *Input) {
-			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Minute), Refused: noon.Add(-time.Second)}
-			in.History[key("b")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Minute), Refused: noon.Add(-time.Minute)}
+			in.History[key("a")] = memory.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Minute), Refused: noon.Add(-time.Second)}
+			in.History[key("b")] = memory.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Minute), Refused: noon.Add(-time.Minute)}
 		}, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
 		{"one is late and the other was refused: it is asked for again", 5, func(in *Input) {
 			called(in, time.Hour, 1)
-			in.History[key("b")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Minute), Refused: noon.Add(-time.Minute)}
+			in.History[key("b")] = memory.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Minute), Refused: noon.Add(-time.Minute)}
 		}, map[string]scaling.Replicas{"a": 1, "b": 1}, scaling.ReasonNotReadyInTime},
 		{"both are late: no more is ordered", 95, func(in *Input) {
 			called(in, time.Hour, 1)
-			in.History[key("b")] = scaling.Past{Desired: 1, DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
+			in.History[key("b")] = memory.Past{Desired: 1, DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
 			in.Snapshot.Variants[1].Replicas = scaling.ReplicaCounts{Observed: true, Current: 1, Pending: 1}
 		}, map[string]scaling.Replicas{"a": 1, "b": 1}, ""},
 		{"the only replica of the only variant is late: one more is tried", 5, func(in *Input) {
@@ -194,7 +195,7 @@ func TestWakingCallsTheCheapestVariantThatFitsForItsBacklog(t *testing.T) {
 			in.Snapshot.Variants[0].StartUp = 0
 		}, map[string]scaling.Replicas{"a": 1}, ""},
 		{"called in vain, without stock: the next", 1, func(in *Input) {
-			in.History[key("a")] = scaling.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
+			in.History[key("a")] = memory.Past{DecidedAt: noon.Add(-time.Hour), Called: noon.Add(-time.Hour)}
 		}, map[string]scaling.Replicas{"a": 0, "b": 1}, scaling.ReasonNotReadyInTime},
 		{"requests wait in a replica that is not Ready", 0, func(in *Input) {
 			called(in, time.Minute, 1)
@@ -237,7 +238,7 @@ func variant(in Input, k scaling.VariantKey) scaling.Variant {
 
 // follow stores an outcome in the history, as a cycle does.
 func follow(in *Input, out Outcome) {
-	history := scaling.History{}
+	history := memory.History{}
 	for _, d := range out.Decisions {
 		p := in.History[d.Variant].Decide(d.Target(), in.Snapshot.At)
 		p.Called, p.Refused = out.Called[d.Variant], in.History[d.Variant].Refused
@@ -256,7 +257,7 @@ func TestTheNextVariantIsCalledOnce(t *testing.T) {
 	third := in.Snapshot.Variants[1]
 	third.Key, third.Cost, third.StartUp = key("c"), 9, 0
 	in.Snapshot.Variants = append(in.Snapshot.Variants, third)
-	in.History[third.Key] = scaling.Past{DecidedAt: noon.Add(-time.Hour)}
+	in.History[third.Key] = memory.Past{DecidedAt: noon.Add(-time.Hour)}
 	var got []string
 	seen := map[string]scaling.Replicas{}
 	for range 80 {
@@ -309,7 +310,7 @@ func TestAWakeUpIsHeldBackByItsStepAlone(t *testing.T) {
 		policy := constrain.Pacing{ScaleUpStabilization: time.Hour, MaxScaleUpStep: step, Zero: constrain.Zero{Enabled: true, Retention: time.Second}}
 		plan := constrain.Apply(constrain.Input{
 			Now: noon, Variants: variants, History: in.History, Policies: map[scaling.ModelKey]constrain.Pacing{model: policy},
-			Activity: map[scaling.ModelKey]scaling.Activity{model: in.History.Model(in.Snapshot.Variants).Activity.Then(in.Snapshot)},
+			Activity: map[scaling.ModelKey]memory.Activity{model: in.History.Model(in.Snapshot.Variants).Activity.Then(in.Snapshot)},
 		}, scaling.Plan{At: noon, Decisions: Decide(in).Decisions})
 		if diff := cmp.Diff(map[string]scaling.Replicas{"a": want, "b": 0}, targets(Outcome{Decisions: plan.Decisions})); diff != "" {
 			t.Errorf("maxScaleUpStep %d, after the chain (-want +got):\n%s", step, diff)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 func TestARequestForAModelAtZeroIsNews(t *testing.T) {
@@ -23,11 +24,11 @@ func TestARequestForAModelAtZeroIsNews(t *testing.T) {
 		"a model without a decision": {nil, scaling.Load{GatewayQueue: fresh(2)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var record scaling.Record
+			var record memory.Record
 			for _, to := range tt.targets {
 				record.Plan.Decisions = append(record.Plan.Decisions, scaling.Decision{Model: m}.Then(scaling.StageRetention, to, scaling.ReasonIdle, ""))
 			}
-			unknown := func(scaling.Record, scaling.Snapshot) []scaling.Analysis { return []scaling.Analysis{{}} }
+			unknown := func(memory.Record, scaling.Snapshot) []scaling.Analysis { return []scaling.Analysis{{}} }
 			got := Look{Last: record, Snapshots: []scaling.Snapshot{{Model: m, Load: tt.load}}}.Reason(unknown)
 			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 				t.Errorf("got %q, want %q in it", got, tt.want)

@@ -7,16 +7,17 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Analyze returns the analyses that the cycle after last would make of snap, at least one, the
 // foremost first. By returns an Analyze.
-type Analyze func(last scaling.Record, snap scaling.Snapshot) []scaling.Analysis
+type Analyze func(last memory.Record, snap scaling.Snapshot) []scaling.Analysis
 
 // Look holds the inputs of one check between two cycles.
 type Look struct {
-	Last      scaling.Record // with fleet, snapshots, analyses, plan, history and interval
-	Fleet     scaling.Fleet  // as it is now; read only where Alone
+	Last      memory.Record // with fleet, snapshots, analyses, plan, history and interval
+	Fleet     scaling.Fleet // as it is now; read only where Alone
 	Snapshots []scaling.Snapshot
 	// Alone says that no other part notices changes that only time makes.
 	Alone bool
@@ -46,7 +47,7 @@ func (l Look) Reason(analyze Analyze) string {
 // By returns an Analyze that analyzes every model as its settings say. It returns only the analyses
 // that decide.
 func By(settings func(scaling.ModelKey) model.Settings) Analyze {
-	return func(last scaling.Record, snap scaling.Snapshot) []scaling.Analysis {
+	return func(last memory.Record, snap scaling.Snapshot) []scaling.Analysis {
 		of := settings(snap.Model)
 		of.Objective = of.Objective.Of(snap.Role)
 		out := model.Decide(model.Input{Snapshot: snap, History: last.History, Settings: of, Interval: last.Interval})
@@ -60,7 +61,7 @@ func By(settings func(scaling.ModelKey) model.Settings) Analyze {
 // changed describes the first change that a cycle would see since the recorded cycle, in the models
 // that both know, and counts the others; "" for none. snapshots are those of the parts, with the
 // analyses of each at the same index.
-func changed(record scaling.Record, snapshots []scaling.Snapshot, analyses [][]scaling.Analysis) string {
+func changed(record memory.Record, snapshots []scaling.Snapshot, analyses [][]scaling.Analysis) string {
 	decided := make(map[scaling.Part][]scaling.Analysis, len(snapshots))
 	for _, a := range record.Analyses {
 		decided[a.Part()] = append(decided[a.Part()], a)
@@ -113,7 +114,7 @@ func changedSignal(before, now []scaling.Analysis) string {
 }
 
 // unsettled names the first state that may change with time alone, "" when everything has settled.
-func unsettled(record scaling.Record, fleet scaling.Fleet, analyses [][]scaling.Analysis) string {
+func unsettled(record memory.Record, fleet scaling.Fleet, analyses [][]scaling.Analysis) string {
 	for _, of := range analyses {
 		if a := of[0]; a.Signal != scaling.Steady {
 			return fmt.Sprintf("model %s: signal is %s", a.Part(), a.Signal)

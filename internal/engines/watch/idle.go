@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // idle names an idle model with more replicas than its least, "" for none: its retention period
 // passes without any other change. After that period no cycle is needed.
-func idle(record scaling.Record, snapshots []scaling.Snapshot) string {
+func idle(record memory.Record, snapshots []scaling.Snapshot) string {
 	over := map[scaling.ModelKey]bool{}
 	for _, d := range record.Plan.Decisions {
 		for _, step := range d.Steps {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 func TestAnIdleModelIsNewsWhereOnlyChangesRunCycles(t *testing.T) {
@@ -31,11 +32,11 @@ func TestAnIdleModelIsNewsWhereOnlyChangesRunCycles(t *testing.T) {
 				s.Replicas = []scaling.ReplicaSample{{Pod: "p", Variant: key, Ready: true, Running: tt.running, QueueLengthNow: none}}
 			}
 			fleet := scaling.Fleet{Variants: s.Variants}
-			last := scaling.Record{Fleet: fleet, Plan: scaling.Plan{Decisions: []scaling.Decision{
+			last := memory.Record{Fleet: fleet, Plan: scaling.Plan{Decisions: []scaling.Decision{
 				scaling.Decision{Variant: key, Current: tt.current}.Then(scaling.StageRetention, tt.current, tt.reason, ""),
 			}}}
 			look := Look{Last: last, Fleet: fleet, Snapshots: []scaling.Snapshot{s}, Alone: tt.alone}
-			steady := func(scaling.Record, scaling.Snapshot) []scaling.Analysis {
+			steady := func(memory.Record, scaling.Snapshot) []scaling.Analysis {
 				return []scaling.Analysis{{Signal: scaling.Steady}}
 			}
 			if got := look.Reason(steady); (got != "") != tt.want {

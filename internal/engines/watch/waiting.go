@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // waiting names a model that the recorded cycle decided to have no replica and for which
 // requests wait or arrive, "" for none. If the cycle starts no replica, because the
 // variants are paused or no node has room, the next pass asks for a cycle again, so that
 // the cycle notices when one may start.
-func waiting(record scaling.Record, snapshots []scaling.Snapshot) string {
+func waiting(record memory.Record, snapshots []scaling.Snapshot) string {
 	ordered := map[scaling.ModelKey]scaling.Replicas{}
 	for _, d := range record.Plan.Decisions {
 		ordered[d.Model] += d.Target()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Collector measures a fleet and keeps the measurements for a while.
@@ -26,7 +27,7 @@ type Collector interface {
 // Memory knows the last cycle; *ledger.Ledger does.
 type Memory interface {
 	// Latest returns the record of the last cycle, and false before the first.
-	Latest() (scaling.Record, bool)
+	Latest() (memory.Record, bool)
 }
 
 // Watch looks at the fleet between two cycles. The fields up to Analyze are

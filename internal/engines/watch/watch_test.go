@@ -13,6 +13,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var (
@@ -33,7 +34,7 @@ type world struct {
 	refreshErr error
 	calls      []string
 
-	record   scaling.Record
+	record   memory.Record
 	recorded bool
 
 	woken    []string
@@ -55,12 +56,12 @@ func (w *world) Look(context.Context, scaling.Fleet) ([]scaling.Snapshot, error)
 	return w.snapshots, w.refreshErr
 }
 
-func (w *world) Latest() (scaling.Record, bool) { return w.record, w.recorded }
+func (w *world) Latest() (memory.Record, bool) { return w.record, w.recorded }
 
 func (w *world) watch() *Watch {
 	return &Watch{
 		Clock: testingclock.NewFakePassiveClock(at), Cluster: w, Collector: w, Memory: w,
-		Analyze: func(_ scaling.Record, s scaling.Snapshot) []scaling.Analysis {
+		Analyze: func(_ memory.Record, s scaling.Snapshot) []scaling.Analysis {
 			return append([]scaling.Analysis{{Model: s.Model, Signal: w.signals[s.Model]}}, w.others...)
 		},
 		Wake:    func(reason string) { w.woken = append(w.woken, reason) },
@@ -84,11 +85,11 @@ func settled() *world {
 		snapshots: []scaling.Snapshot{{Model: theModel}},
 		signals:   map[scaling.ModelKey]scaling.Signal{theModel: scaling.Steady},
 		recorded:  true,
-		record: scaling.Record{
+		record: memory.Record{
 			Fleet:     scaling.Fleet{At: at, Variants: []scaling.Variant{{Key: key, Model: theModel, Replicas: counts}}},
 			Snapshots: []scaling.Snapshot{{Model: theModel}},
 			Analyses:  []scaling.Analysis{{Model: theModel, Signal: scaling.Steady}},
-			History:   scaling.History{key: {Desired: 2}},
+			History:   memory.History{key: {Desired: 2}},
 		},
 	}
 }
@@ -188,7 +189,7 @@ func TestACycleIsWokenForWhatTheLastOneDidNotSee(t *testing.T) {
 		},
 		{
 			"an order is not followed",
-			func(w *world) { w.record.History[key] = scaling.Past{Desired: 3} },
+			func(w *world) { w.record.History[key] = memory.Past{Desired: 3} },
 			nil,
 			[]string{"variant n/v: 3 replicas decided, target has 2"},
 		},

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Belief is what is believed of the speed of one replica: the coefficients a, b and d of a step,
@@ -52,8 +53,8 @@ func afterStep(d float64) linear {
 }
 
 // After returns the belief b after what f saw.
-func (b Belief) After(f scaling.Fit) Belief {
-	var itl, ttft [usualBands]scaling.Sums
+func (b Belief) After(f memory.Fit) Belief {
+	var itl, ttft [usualBands]memory.Sums
 	sums := b.step.unbiased(appendITL(itl[:0], f))
 	b.step = b.step.after(sums)
 	b.first = afterStep(b.step.mean[2])
@@ -123,7 +124,7 @@ func Believed(p scaling.Profile) bool {
 }
 
 // highest returns about the highest concurrency that was seen, in requests; 0 for none.
-func highest(bands []scaling.Band) float64 {
+func highest(bands []memory.Band) float64 {
 	if len(bands) == 0 {
 		return 0
 	}

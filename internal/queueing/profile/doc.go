@@ -19,12 +19,12 @@
 // prompts are computed, d times the input tokens in a ms: the prompts of others come first.
 //
 // Both are Bayesian linear regressions with normal relative errors, so that a step of 10 ms counts
-// as much as one of 100 ms. The looks are kept as sums in bands of the concurrency (scaling.Fit).
+// as much as one of 100 ms. The looks are kept as sums in bands of the concurrency (memory.Fit).
 // In each band the past counts for at most ten windows: idle hours do not drown busy ones, and
 // changes are learned.
 //
 // What was seen outlives the process (package store). It is forgotten when the accelerator changes,
-// and counts for little once the engine starts with another template (scaling.Fit.For).
+// and counts for little once the engine starts with another template (memory.Fit.For).
 //
 // The regression of a variant begins with the profile that the user states. Without one it begins
 // with a prior: what replicas of its kind showed in another namespace, where Share is asked, else

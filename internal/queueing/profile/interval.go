@@ -3,7 +3,7 @@ package profile
 import (
 	"math"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Interval is a number of at least 0, and the bounds that contain it with a probability of 0.9.
@@ -36,7 +36,7 @@ type estimate struct {
 }
 
 // estimated returns the estimate after the looks of all bands.
-func (l linear) estimated(bands []scaling.Sums) estimate {
+func (l linear) estimated(bands []memory.Sums) estimate {
 	all := l.unbiased(bands)
 	var said [3][3]float64 // the sum over looks of the products of their regressors, by their squared weights
 	for _, s := range bands {
@@ -87,7 +87,7 @@ func (l linear) estimated(bands []scaling.Sums) estimate {
 // lack estimates the deviation of the law in a band, as a ratio, from the part of the deviation of
 // the means of bands that their looks do not explain. freedom is the number of these means that the
 // coefficients leave free.
-func lack(e estimate, bands []scaling.Sums, freedom float64) float64 {
+func lack(e estimate, bands []memory.Sums, freedom float64) float64 {
 	if freedom < 0.5 {
 		return 0
 	}
@@ -104,14 +104,14 @@ func lack(e estimate, bands []scaling.Sums, freedom float64) float64 {
 
 // above returns by which part of them the looks of s are above a law with these coefficients, in
 // the mean; negative where they are below.
-func above(mean [3]float64, s scaling.Sums) float64 {
+func above(mean [3]float64, s memory.Sums) float64 {
 	return 1 - dot(mean, s.Vector())/s.Looks/(1+misfit(mean, s))
 }
 
 func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
 // squares returns the sum of the squared weights of the windows of all bands.
-func squares(bands []scaling.Sums) (sum float64) {
+func squares(bands []memory.Sums) (sum float64) {
 	for _, s := range bands {
 		sum += each(s) * s.Looks
 	}
@@ -120,7 +120,7 @@ func squares(bands []scaling.Sums) (sum float64) {
 
 // each returns the mean weight of a window of s, itself weighted by weight; 1 where the squares are
 // unknown.
-func each(s scaling.Sums) float64 {
+func each(s memory.Sums) float64 {
 	if !(s.Looks > 0) || !(s.Squares > 0) {
 		return 1
 	}
@@ -128,8 +128,8 @@ func each(s scaling.Sums) float64 {
 }
 
 // spreadOf returns the misfit of the looks of all bands together.
-func spreadOf(mean [3]float64, bands []scaling.Sums) float64 {
-	var all scaling.Sums
+func spreadOf(mean [3]float64, bands []memory.Sums) float64 {
+	var all memory.Sums
 	for _, s := range bands {
 		all = all.And(s)
 	}
@@ -138,7 +138,7 @@ func spreadOf(mean [3]float64, bands []scaling.Sums) float64 {
 
 // misfit returns the mean square of the deviations of the looks of s from a law with these
 // coefficients, as ratios.
-func misfit(mean [3]float64, s scaling.Sums) float64 {
+func misfit(mean [3]float64, s memory.Sums) float64 {
 	return max(0, (s.Looks-2*dot(mean, s.Vector())+quadratic(s.Matrix(), mean))/s.Looks)
 }
 

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // TestNineOfTenIntervalsHoldTheTruth: replicas keep the law, and their measurements have random
@@ -29,7 +29,7 @@ func TestNineOfTenIntervalsHoldTheTruth(t *testing.T) {
 			for range draws {
 				prior := Unknown().step
 				truth, x := drawn(r, prior), [3]float64{}
-				var f scaling.Fit
+				var f memory.Fit
 				for range tt.minutes {
 					together := 1 + math.Exp(5*r.Float64())
 					x = [3]float64{1, together, together * math.Exp(3*r.Float64())}
@@ -67,14 +67,14 @@ func TestNineOfTenIntervalsHoldTheTruth(t *testing.T) {
 // TestALawThatIsBentIsDoubted: where the mean of a band is off the straight line by more than its
 // scatter explains, the intervals grow by that.
 func TestALawThatIsBentIsDoubted(t *testing.T) {
-	var straight, bent scaling.Fit
+	var straight, bent memory.Fit
 	for minute := range 60 {
 		together := math.Exp2(float64(minute%6) + 0.5)
 		x := [3]float64{1, together, 3 * together}
 		add(&straight, look{band: minute % 6, step: x, itl: 12 + 0.35*together}, 1)
 		add(&bent, look{band: minute % 6, step: x, itl: 12 + 2.5*math.Sqrt(together)}, 1)
 	}
-	for _, f := range []scaling.Fit{straight, bent} {
+	for _, f := range []memory.Fit{straight, bent} {
 		itl := appendITL(nil, f)
 		e := Unknown().step.estimated(itl)
 		for _, s := range itl {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 // while one of the variant is new or more requests wait than replicas are Ready, replicas that are
 // stuck or whose KV cache is full, and for a few windows looks far off all earlier ones. An
 // overload counts while nothing else is known.
-func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit {
+func Learn(past memory.Fit, s scaling.Snapshot, v scaling.Variant) memory.Fit {
 	past = past.For(v)
 	since := s.At.Sub(past.At)
 	if since <= 0 || s.Window <= 0 {
@@ -51,7 +52,7 @@ func Learn(past scaling.Fit, s scaling.Snapshot, v scaling.Variant) scaling.Fit 
 		for _, one := range same {
 			counts := windows / float64(len(same))
 			switch {
-			case one.odd && past.Odd < scaling.LooksEnough:
+			case one.odd && past.Odd < memory.LooksEnough:
 			case over:
 				past.Over = past.Over.Plus(one.step, one.itl, counts, mostLooks)
 			default:
@@ -73,19 +74,19 @@ func firstBand(seen []look) []look {
 }
 
 // lawOf returns the belief about a step from f alone, the zero value where f has too few looks.
-func lawOf(f scaling.Fit) Belief {
+func lawOf(f memory.Fit) Belief {
 	if !f.Informed() {
 		return Belief{}
 	}
 	law := Unknown()
-	var itl [usualBands]scaling.Sums
+	var itl [usualBands]memory.Sums
 	law.step = law.step.after(law.step.unbiased(appendITL(itl[:0], f)))
 	return law
 }
 
 // counted returns past with the tokens, the intervals between them and the part of odd looks of
 // seen added. It first multiplies those of past by fade.
-func counted(past scaling.Fit, s scaling.Snapshot, seen []look, windows, fade float64) scaling.Fit {
+func counted(past memory.Fit, s scaling.Snapshot, seen []look, windows, fade float64) memory.Fit {
 	past.Generated, past.Reported = past.Generated*fade, past.Reported*fade
 	odd := 0.0
 	for i := range seen {
@@ -125,10 +126,10 @@ func looks(s scaling.Snapshot, v scaling.Variant, law Belief, over bool) []look 
 }
 
 // add adds a look that counts for so many windows to its band.
-func add(f *scaling.Fit, one look, windows float64) {
-	i, found := slices.BinarySearchFunc(f.Bands, one.band, func(b scaling.Band, of int) int { return b.Of - of })
+func add(f *memory.Fit, one look, windows float64) {
+	i, found := slices.BinarySearchFunc(f.Bands, one.band, func(b memory.Band, of int) int { return b.Of - of })
 	if !found {
-		f.Bands = slices.Insert(f.Bands, i, scaling.Band{Of: one.band})
+		f.Bands = slices.Insert(f.Bands, i, memory.Band{Of: one.band})
 	}
 	b := &f.Bands[i]
 	b.ITL = b.ITL.Plus(one.step, one.itl, windows, mostLooks)

@@ -3,7 +3,7 @@ package profile
 import (
 	"math"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // noise is the assumed standard deviation of a measurement from the law, a ratio.
@@ -38,13 +38,13 @@ func (l linear) scaled(part float64) linear {
 // unbiased returns the sums of all bands without the bias of dividing by the measured time. It
 // takes the noise of each band from its looks: a band in which few requests start has more than
 // others.
-func (l linear) unbiased(bands []scaling.Sums) (all scaling.Sums) {
+func (l linear) unbiased(bands []memory.Sums) (all memory.Sums) {
 	const most = 0.05 // of a variance: more is no noise
 	for _, s := range bands {
 		all = all.And(s)
 	}
 	mean := l.after(all).mean
-	all = scaling.Sums{}
+	all = memory.Sums{}
 	for _, s := range bands {
 		off := 1 - dot(mean, s.Vector())/s.Looks
 		all = all.And(s.Unbiased(max(0, min(most, misfit(mean, s)-off*off))))
@@ -54,7 +54,7 @@ func (l linear) unbiased(bands []scaling.Sums) (all scaling.Sums) {
 
 // after returns the belief after looks, by a Bayesian linear regression. Coefficients that would be
 // negative are 0.
-func (l linear) after(s scaling.Sums) linear {
+func (l linear) after(s memory.Sums) linear {
 	held := [3]bool{}
 	post := l.solve(s, held)
 	for range held {
@@ -74,7 +74,7 @@ func (l linear) after(s scaling.Sums) linear {
 }
 
 // solve solves the normal equations, with some coefficients held at 0.
-func (l linear) solve(s scaling.Sums, held [3]bool) linear {
+func (l linear) solve(s memory.Sums, held [3]bool) linear {
 	a, b := inverse(l.cov), [3]float64{}
 	seen, said := s.Matrix(), s.Vector()
 	for i := range 3 {

@@ -1,6 +1,9 @@
 package profile
 
-import "github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+import (
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+)
 
 // Present is what is known of a variant, beside what its replicas show now.
 type Present struct {
@@ -14,13 +17,13 @@ type Present struct {
 }
 
 // Presents returns a Present for each variant of the model of s, in their order.
-func Presents(s scaling.Snapshot, fits map[scaling.VariantKey]scaling.Fit) []Present {
+func Presents(s scaling.Snapshot, fits map[scaling.VariantKey]memory.Fit) []Present {
 	prompt, lengths := s.Load.Computed()
 	fits = used(s.Variants, fits)
 	begin, anchor := beginnings(nil, s.Variants, fits, prompt, s.Load.OutputTokens.Or(0))
 	out := make([]Present, len(s.Variants))
 	for i, v := range s.Variants {
-		var sums [usualBands]scaling.Sums
+		var sums [usualBands]memory.Sums
 		itl := appendITL(sums[:0], fits[v.Key])
 		out[i].Variant = v.Key
 		for _, b := range itl {

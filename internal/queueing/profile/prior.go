@@ -6,6 +6,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/roofline"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Prior is the belief about a replica of a variant that was never seen. It is computed from the
@@ -72,7 +73,7 @@ func (p Prior) known() bool { return p.speed.Step > 0 }
 
 // before returns the belief about v before any of its replicas was seen: its stated profile, else
 // what f shares, else the computed prior, else Unknown. shared reports whether it is what f shares.
-func before(v scaling.Variant, f scaling.Fit, computed Prior, prompt float64) (b Belief, shared bool) {
+func before(v scaling.Variant, f memory.Fit, computed Prior, prompt float64) (b Belief, shared bool) {
 	b = Unknown()
 	switch {
 	case v.Profile.Usable():

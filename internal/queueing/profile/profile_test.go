@@ -11,6 +11,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 var (
@@ -62,7 +63,7 @@ func TestAReplicaIsLearned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
-			var f scaling.Fit
+			var f memory.Fit
 			for minute := range 30 {
 				decoding := 4 + 3*math.Sin(float64(minute)/4)
 				if minute%2 == 0 {
@@ -91,7 +92,7 @@ func TestAReplicaIsLearned(t *testing.T) {
 // TestWhatIsNoOrdinaryStepTeachesNothing: an overload teaches only while nothing else is known.
 func TestWhatIsNoOrdinaryStepTeachesNothing(t *testing.T) {
 	pace := machine{12, 0.2, 0.04}.pace(10, 500, 200, 0)
-	known := scaling.Fit{}
+	known := memory.Fit{}
 	for minute := range 5 {
 		s := snapshot(minute, 500, pace)
 		known = Learn(known, s, s.Variants[0])
@@ -101,14 +102,14 @@ func TestWhatIsNoOrdinaryStepTeachesNothing(t *testing.T) {
 	}
 	queue := func(s *scaling.Snapshot) { s.Replicas[0].QueueLengthNow = scaling.Measured(9, scaling.Fresh) }
 	for name, tt := range map[string]struct {
-		past   scaling.Fit
+		past   memory.Fit
 		change func(*scaling.Snapshot)
 		want   float64 // windows that are added
 	}{
 		"an ordinary step":                {known, func(*scaling.Snapshot) {}, 1},
 		"requests wait":                   {known, queue, 0},
-		"requests wait, nothing is known": {scaling.Fit{}, queue, 1},
-		"requests wait, a profile is stated": {scaling.Fit{}, func(s *scaling.Snapshot) {
+		"requests wait, nothing is known": {memory.Fit{}, queue, 1},
+		"requests wait, a profile is stated": {memory.Fit{}, func(s *scaling.Snapshot) {
 			queue(s)
 			s.Variants[0].Profile = scaling.Profile{Source: "x", Alpha: 1}
 		}, 0},
@@ -134,7 +135,7 @@ func TestWhatIsNoOrdinaryStepTeachesNothing(t *testing.T) {
 // TestIdleHoursDoNotDrownBusyOnes: a change is still learned within half an hour.
 func TestIdleHoursDoNotDrownBusyOnes(t *testing.T) {
 	was, is := machine{12, 0.2, 0.04}, machine{24, 0.4, 0.08}
-	var f scaling.Fit
+	var f memory.Fit
 	look := func(minute int, m machine, decoding float64) {
 		s := snapshot(minute, 500, m.pace(decoding, 500, 200, 0))
 		f = Learn(f, s, s.Variants[0])
@@ -172,7 +173,7 @@ func TestAnotherImageIsLearnedWithinSomeWindows(t *testing.T) {
 		"image":       {func(v *scaling.Variant) { v.Template = "b" }, true},
 		"accelerator": {func(v *scaling.Variant) { v.Accelerator = "L40S" }, false},
 	} {
-		var f scaling.Fit
+		var f memory.Fit
 		look := func(minute int, m machine, change func(*scaling.Variant)) {
 			s := snapshot(minute, 500, m.pace(concurrency[minute%4], 500, 200, 0))
 			s.Variants[0].Template, s.Variants[0].Accelerator, s.Variants[0].GPUsPerReplica = "a", "H100", 1
@@ -214,7 +215,7 @@ func TestAnotherImageIsLearnedWithinSomeWindows(t *testing.T) {
 // resembles the one that was seen. The stated profile of a variant that was seen gives way to the
 // measurements.
 func TestVariantsThatWereNotSeen(t *testing.T) {
-	fits := map[scaling.VariantKey]scaling.Fit{}
+	fits := map[scaling.VariantKey]memory.Fit{}
 	for minute := range 20 {
 		s := snapshot(minute, 500, machine{20, 0.4, 0.08}.pace(float64(1+minute), 500, 200, 0))
 		fits[one] = Learn(fits[one], s, s.Variants[0])
@@ -264,7 +265,7 @@ func TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo(t *testing.T) {
 	on := func(key scaling.VariantKey, accelerator string) scaling.Variant {
 		return scaling.Variant{Key: key, Model: scaling.ModelKey{ID: "Qwen/Qwen3-14B"}, Accelerator: accelerator, GPUsPerReplica: 1}
 	}
-	fits := map[scaling.VariantKey]scaling.Fit{}
+	fits := map[scaling.VariantKey]memory.Fit{}
 	for minute := range 20 {
 		s := snapshot(minute, 500, machine{30, 0.2, 0.1}.pace(float64(1+minute), 500, 200, 0))
 		fits[one] = Learn(fits[one], s, s.Variants[0])
@@ -332,7 +333,7 @@ func TestWhatIsMissingForAPriorIsSaid(t *testing.T) {
 // requests decoding. Only small batches meet the wanted ITL.
 func TestAReplicaIsNotTakenForTooSlowByWhatWasSeenOfFullOnes(t *testing.T) {
 	fast := machine{3, 1.2, 0.03}
-	fits := map[scaling.VariantKey]scaling.Fit{}
+	fits := map[scaling.VariantKey]memory.Fit{}
 	for minute := range 6 {
 		s := snapshot(minute, 300, fast.pace(40+float64(minute), 300, 900, 0))
 		fits[one] = Learn(fits[one], s, s.Variants[0])
@@ -348,7 +349,7 @@ func TestAReplicaIsNotTakenForTooSlowByWhatWasSeenOfFullOnes(t *testing.T) {
 func TestSumsOfAnythingGiveAProfile(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		var f scaling.Fit
+		var f memory.Fit
 		for minute := range r.IntN(40) {
 			p := scaling.Pace{
 				Decoding: math.Exp(8 * r.NormFloat64()), ITL: math.Exp(8 * r.NormFloat64()),
@@ -358,11 +359,11 @@ func TestSumsOfAnythingGiveAProfile(t *testing.T) {
 			f = Learn(f, s, s.Variants[0])
 		}
 		variants := []scaling.Variant{{Key: one}, {Key: two}}
-		out, known := Of(variants, map[scaling.VariantKey]scaling.Fit{one: f}, math.Exp(8*r.Float64()), math.Exp(6*r.Float64()), 20*r.Float64())
+		out, known := Of(variants, map[scaling.VariantKey]memory.Fit{one: f}, math.Exp(8*r.Float64()), math.Exp(6*r.Float64()), 20*r.Float64())
 		if known && !f.Informed() {
 			t.Fatalf("seed %d: a profile of %+v", seed, f)
 		}
-		if _, err := json.Marshal(Show(variants, map[scaling.VariantKey]scaling.Fit{one: f}, 500, 200)); err != nil {
+		if _, err := json.Marshal(Show(variants, map[scaling.VariantKey]memory.Fit{one: f}, 500, 200)); err != nil {
 			t.Fatalf("seed %d: what is shown: %v", seed, err)
 		}
 		for _, v := range out.Variants {
@@ -386,11 +387,11 @@ func cycles() (cycle func(minute int), variants int) {
 		of.Variants[0].Model.ID, of.Variants[0].Accelerator = "meta-llama/Llama-3.1-8B-Instruct", "NVIDIA-H100-80GB-HBM3"
 		s.Variants, s.Replicas = append(s.Variants, of.Variants[0]), append(s.Replicas, of.Replicas[0])
 	}
-	var fits map[scaling.VariantKey]scaling.Fit
+	var fits map[scaling.VariantKey]memory.Fit
 	return func(minute int) {
 		s.At = at.Add(time.Duration(minute) * time.Minute)
 		past := fits
-		fits = make(map[scaling.VariantKey]scaling.Fit, len(s.Variants))
+		fits = make(map[scaling.VariantKey]memory.Fit, len(s.Variants))
 		for _, v := range s.Variants {
 			fits[v.Key] = Learn(past[v.Key], s, v)
 		}

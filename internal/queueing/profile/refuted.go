@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const (
@@ -31,7 +32,7 @@ const (
 // Refuted returns why a fit is not used because the law of the package does not hold for it: the
 // refutation, the part of the message that does not change between cycles, and its numbers, which
 // do. All are "" where the fit is used.
-func Refuted(f scaling.Fit) (what Refutation, stable, moving string) {
+func Refuted(f memory.Fit) (what Refutation, stable, moving string) {
 	if !f.Informed() {
 		return "", "", ""
 	}
@@ -52,13 +53,13 @@ func Refuted(f scaling.Fit) (what Refutation, stable, moving string) {
 
 // off returns the deviation of the windows of f from the law of a step: root mean square, as a
 // ratio.
-func (b Belief) off(f scaling.Fit) float64 {
-	var sums [usualBands]scaling.Sums
+func (b Belief) off(f memory.Fit) float64 {
+	var sums [usualBands]memory.Sums
 	return math.Sqrt(spreadOf(b.step.mean, appendITL(sums[:0], f)))
 }
 
 // used returns the fits without what was seen in refuted ones.
-func used(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) map[scaling.VariantKey]scaling.Fit {
+func used(variants []scaling.Variant, fits map[scaling.VariantKey]memory.Fit) map[scaling.VariantKey]memory.Fit {
 	out, own := fits, false
 	for _, v := range variants {
 		f := fits[v.Key]
@@ -68,7 +69,7 @@ func used(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) m
 		if !own {
 			out, own = maps.Clone(fits), true
 		}
-		out[v.Key] = scaling.Fit{Of: f.Of, At: f.At, Shared: f.Shared}
+		out[v.Key] = memory.Fit{Of: f.Of, At: f.At, Shared: f.Shared}
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // sharedOff is the standard deviation, as a ratio, of each coefficient that another namespace
@@ -19,19 +20,19 @@ var sharedAt = [3]float64{1, 8, 100}
 // kind is what replicas that are equally fast have in common.
 type kind struct {
 	model string
-	scaling.Subject
+	memory.Subject
 }
 
 // kindOf returns the kind of a variant, and false while part of it is unknown.
 func kindOf(v scaling.Variant) (kind, bool) {
-	k := kind{v.Model.ID, scaling.Subject{Accelerator: v.Accelerator, GPUs: v.GPUsPerReplica, Template: v.Template}}
+	k := kind{v.Model.ID, memory.Subject{Accelerator: v.Accelerator, GPUs: v.GPUsPerReplica, Template: v.Template}}
 	return k, v.Missing == "" && k.model != "" && k.Accelerator != "" && k.GPUs > 0 && k.Template != ""
 }
 
 // lender is what a namespace showed of a kind.
 type lender struct {
 	of    scaling.VariantKey
-	fit   scaling.Fit
+	fit   memory.Fit
 	looks float64
 	step  float64 // ms at sharedAt
 }
@@ -41,7 +42,7 @@ type lender struct {
 // namespace counts once, by the variant that was seen most, and only while that keeps the law of a
 // step. The median namespace counts, of two in the middle the slower one: a namespace with false
 // readings cannot move the result beyond the readings of others.
-func Share(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) map[scaling.VariantKey]scaling.Shared {
+func Share(variants []scaling.Variant, fits map[scaling.VariantKey]memory.Fit) map[scaling.VariantKey]memory.Shared {
 	type place struct {
 		kind
 		namespace string
@@ -55,7 +56,7 @@ func Share(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) 
 			places[place{k, l.of.Namespace}] = i
 		}
 	}
-	out := map[scaling.VariantKey]scaling.Shared{}
+	out := map[scaling.VariantKey]memory.Shared{}
 	for _, v := range variants {
 		k, known := kindOf(v)
 		others := len(lenders[k])
@@ -70,13 +71,13 @@ func Share(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) 
 		if lends && median >= own {
 			median++
 		}
-		out[v.Key] = scaling.Shared{Bands: lenders[k][median].fit.Bands, Namespaces: others}
+		out[v.Key] = memory.Shared{Bands: lenders[k][median].fit.Bands, Namespaces: others}
 	}
 	return out
 }
 
 // lendersOf returns what each namespace showed of each kind, by the variant that was seen most.
-func lendersOf(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit) map[kind]map[string]lender {
+func lendersOf(variants []scaling.Variant, fits map[scaling.VariantKey]memory.Fit) map[kind]map[string]lender {
 	best := map[kind]map[string]lender{}
 	for _, v := range scaling.ByKey(variants) {
 		k, known := kindOf(v)
@@ -101,11 +102,11 @@ func lendersOf(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.F
 
 // believed returns the belief before, with what f shares added. It returns false where f shares
 // nothing, or where that contradicts what was seen.
-func believed(before Belief, f scaling.Fit) (Belief, bool) {
+func believed(before Belief, f memory.Fit) (Belief, bool) {
 	if !f.Shared.Known() {
 		return before, false
 	}
-	b := before.After(scaling.Fit{Bands: f.Shared.Bands})
+	b := before.After(memory.Fit{Bands: f.Shared.Bands})
 	if !b.sound() || f.Informed() && !(b.off(f) <= unlike) {
 		return before, false
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // inNamespace returns a variant that differs from its other results in namespace and name only.
@@ -19,13 +20,13 @@ func inNamespace(namespace, name string) scaling.Variant {
 // fleet holds variants and their fits.
 type fleet struct {
 	variants []scaling.Variant
-	fits     map[scaling.VariantKey]scaling.Fit
+	fits     map[scaling.VariantKey]memory.Fit
 }
 
 // with adds a variant whose replicas behaved as m for a number of windows.
 func (f *fleet) with(m machine, windows int, v scaling.Variant) {
 	if f.fits == nil {
-		f.fits = map[scaling.VariantKey]scaling.Fit{}
+		f.fits = map[scaling.VariantKey]memory.Fit{}
 	}
 	f.variants = append(f.variants, v)
 	f.fits[v.Key] = f.fits[v.Key].For(v)
@@ -54,7 +55,7 @@ func (f *fleet) shares(v scaling.Variant) (step float64, namespaces int) {
 	if !s.Known() {
 		return 0, s.Namespaces
 	}
-	return dot(Unknown().After(scaling.Fit{Bands: s.Bands}).step.mean, sharedAt), s.Namespaces
+	return dot(Unknown().After(memory.Fit{Bands: s.Bands}).step.mean, sharedAt), s.Namespaces
 }
 
 // TestNamespacesShareWhatIsOfTheSameKind: a namespace gets nothing from its own variants.

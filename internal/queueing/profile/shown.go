@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // Origin says where the knowledge of a replica comes from.
@@ -94,7 +95,7 @@ type Fitted struct {
 
 // Show returns what is known of the variants of a model, in their order, for requests with so many
 // input tokens to compute and output tokens; 0 where that is unknown.
-func Show(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) []Shown {
+func Show(variants []scaling.Variant, fits map[scaling.VariantKey]memory.Fit, prompt, answer float64) []Shown {
 	seen := fits
 	fits = used(variants, fits)
 	begin, anchor := beginnings(nil, variants, fits, prompt, answer)
@@ -159,13 +160,13 @@ func origin(v scaling.Variant, begin beginning, alone, nothing bool, looks float
 }
 
 // shown returns what is known of v, from the belief before f and from f.
-func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float64) Shown {
+func shown(v scaling.Variant, prior Belief, f memory.Fit, prompt, answer float64) Shown {
 	s := Shown{Variant: v.Key, At: f.At, Informed: f.Informed(), Prompt: prompt, Answer: answer}
 	if v.Profile.Usable() {
 		s.Stated = v.Profile
 	}
 	if !prior.After(f).sound() {
-		f = scaling.Fit{}
+		f = memory.Fit{}
 	}
 	itl, ttft := appendITL(nil, f), appendTTFT(nil, f)
 	s.step = prior.step.estimated(itl)
@@ -184,7 +185,7 @@ func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float6
 		s.Bands = append(s.Bands, s.band(math.Exp2(float64(b.Of)), math.Exp2(float64(b.Of+1)), b.ITL, b.TTFT))
 	}
 	if over := f.Over; over.Looks > 0 {
-		s.Bands = append(s.Bands, s.band(0, 0, over, scaling.Sums{}))
+		s.Bands = append(s.Bands, s.band(0, 0, over, memory.Sums{}))
 	}
 	if prompt > 0 && answer > 0 {
 		s.Profile = Belief{step: s.step.linear, first: s.first.linear}.Profile(prompt, answer)
@@ -199,7 +200,7 @@ func shown(v scaling.Variant, prior Belief, f scaling.Fit, prompt, answer float6
 const usualBands = 12
 
 // appendITL appends the sums that f's law of a step is fitted to.
-func appendITL(to []scaling.Sums, f scaling.Fit) []scaling.Sums {
+func appendITL(to []memory.Sums, f memory.Fit) []memory.Sums {
 	for i := range f.Bands {
 		if b := &f.Bands[i]; b.ITL.Looks > 0 {
 			to = append(to, b.ITL)
@@ -212,7 +213,7 @@ func appendITL(to []scaling.Sums, f scaling.Fit) []scaling.Sums {
 }
 
 // appendTTFT appends the sums that f's law of a TTFT is fitted to.
-func appendTTFT(to []scaling.Sums, f scaling.Fit) []scaling.Sums {
+func appendTTFT(to []memory.Sums, f memory.Fit) []memory.Sums {
 	for i := range f.Bands {
 		if b := &f.Bands[i]; b.TTFT.Looks > 0 {
 			to = append(to, b.TTFT)
@@ -241,7 +242,7 @@ func coefficients(step, first estimate) []Coefficient {
 }
 
 // band returns what was seen in one band; from and to are 0 for an overload.
-func (s Shown) band(from, to float64, itl, ttft scaling.Sums) Seen {
+func (s Shown) band(from, to float64, itl, ttft memory.Sums) Seen {
 	b := Seen{From: from, To: to, Overload: to == 0, ITL: fitted(s.step, itl), TTFT: fitted(s.first, ttft)}
 	b.Concurrency, b.Tokens = itl.X1/itl.X0, itl.X2/itl.X0
 	if s.Prompt > 0 && s.Answer > 0 {
@@ -254,7 +255,7 @@ func (s Shown) band(from, to float64, itl, ttft scaling.Sums) Seen {
 }
 
 // fitted compares what was measured with the law.
-func fitted(e estimate, s scaling.Sums) Fitted {
+func fitted(e estimate, s memory.Sums) Fitted {
 	if !(s.Looks > 0) {
 		return Fitted{}
 	}
@@ -298,7 +299,7 @@ func (s Shown) Highest() (most float64) {
 }
 
 // doubts says what limits the conclusions from f.
-func (s Shown) doubts(f scaling.Fit) (out []string) {
+func (s Shown) doubts(f memory.Fit) (out []string) {
 	const joined = 0.95 // correlation
 	if len(f.Bands) == 1 {
 		b := s.Bands[0]
@@ -312,15 +313,15 @@ func (s Shown) doubts(f scaling.Fit) (out []string) {
 
 // Lengths returns the mean lengths of the requests of a model, in tokens: prompt without the tokens
 // found in the prefix cache, and answer. It returns false where no request was seen.
-func Lengths(m scaling.Means, now scaling.Load) (prompt, answer float64, known bool) {
+func Lengths(m memory.Means, now scaling.Load) (prompt, answer float64, known bool) {
 	prompt, answer, known = m.Lengths()
 	return prompt * (1 - min(1, now.PrefixHits.Or(0))), answer, known
 }
 
 // LengthsFor returns the same by the newest remembered lengths of the variants of a model, or by
 // the present requests where none are remembered; 0 where neither is known.
-func LengthsFor(remembered []scaling.Means, now scaling.Load) (prompt, answer float64) {
-	var newest scaling.Means
+func LengthsFor(remembered []memory.Means, now scaling.Load) (prompt, answer float64) {
+	var newest memory.Means
 	for _, m := range remembered {
 		if m.At.After(newest.At) {
 			newest = m

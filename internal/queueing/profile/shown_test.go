@@ -9,11 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 // learnedFrom returns the fit of m, with as many requests decoding in each minute as decoding
 // lists.
-func learnedFrom(m machine, decoding ...float64) (f scaling.Fit) {
+func learnedFrom(m machine, decoding ...float64) (f memory.Fit) {
 	for minute, n := range decoding {
 		s := snapshot(minute, 500, m.pace(n, 500, 200, 0))
 		f = Learn(f, s, s.Variants[0])
@@ -26,7 +27,7 @@ var stated = scaling.Profile{Source: "modelProfile", Alpha: 20, Beta: 0.4, Gamma
 // TestShowsWhatSizesAreMadeOf: Show follows the same rules as Of.
 func TestShowsWhatSizesAreMadeOf(t *testing.T) {
 	variants := []scaling.Variant{{Key: one}, {Key: two}, {Key: scaling.VariantKey{Namespace: "ns", Name: "three"}, Limits: scaling.EngineLimits{MaxBatch: 32}}}
-	fits := map[scaling.VariantKey]scaling.Fit{
+	fits := map[scaling.VariantKey]memory.Fit{
 		one: learnedFrom(machine{12, 0.2, 0.04}, 1, 2, 4, 8, 16, 32), two: learnedFrom(machine{24, 0.4, 0.08}, 2, 9),
 	}
 	sized, known := Of(variants, fits, 500, 200, 0)
@@ -56,10 +57,10 @@ func TestShowsWhatSizesAreMadeOf(t *testing.T) {
 }
 
 func TestOriginsAreNamed(t *testing.T) {
-	seen, nothing := learnedFrom(machine{12, 0.2, 0.04}, 1, 2, 4, 8), scaling.Fit{}
+	seen, nothing := learnedFrom(machine{12, 0.2, 0.04}, 1, 2, 4, 8), memory.Fit{}
 	for name, tt := range map[string]struct {
 		profile scaling.Profile
-		fit     scaling.Fit
+		fit     memory.Fit
 		want    Origin
 	}{
 		"nothing":       {scaling.Profile{}, nothing, Nowhere},
@@ -69,7 +70,7 @@ func TestOriginsAreNamed(t *testing.T) {
 		"stated, seen":  {stated, seen, LearnedAfterStated},
 		"not to be had": {scaling.Profile{Source: "x", Problem: "no number"}, seen, IsLearned},
 	} {
-		got := Show([]scaling.Variant{{Key: one, Profile: tt.profile}}, map[scaling.VariantKey]scaling.Fit{one: tt.fit}, 500, 200)[0]
+		got := Show([]scaling.Variant{{Key: one, Profile: tt.profile}}, map[scaling.VariantKey]memory.Fit{one: tt.fit}, 500, 200)[0]
 		if got.From != tt.want {
 			t.Errorf("%s: %s, want %s", name, got.From, tt.want)
 		}
@@ -85,7 +86,7 @@ func TestBandsLieOnALawThatIsKept(t *testing.T) {
 	m := machine{12, 0.2, 0.04}
 	f := learnedFrom(m, 0.4, 0.8, 5, 6, 20, 24, 40, 0.4, 0.8, 5, 6, 20)
 	for _, prompt := range []float64{500, 2000} {
-		shown := Show([]scaling.Variant{{Key: one}}, map[scaling.VariantKey]scaling.Fit{one: f}, prompt, 200)[0]
+		shown := Show([]scaling.Variant{{Key: one}}, map[scaling.VariantKey]memory.Fit{one: f}, prompt, 200)[0]
 		if len(shown.Bands) != 4 || shown.Highest() != 64 {
 			t.Fatalf("%d bands up to %.0f, want 4 up to 64", len(shown.Bands), shown.Highest())
 		}
@@ -114,9 +115,9 @@ func TestDoubtsAreSaid(t *testing.T) {
 		s := snapshot(10+minute, 500, m.pace(20, 500, 200, 0))
 		two = Learn(two, s, s.Variants[0])
 	}
-	senseless := scaling.Fit{Bands: []scaling.Band{{ITL: scaling.Sums{Looks: 5, XX00: math.NaN()}}}}
+	senseless := memory.Fit{Bands: []memory.Band{{ITL: memory.Sums{Looks: 5, XX00: math.NaN()}}}}
 	for name, tt := range map[string]struct {
-		fit  scaling.Fit
+		fit  memory.Fit
 		want string
 	}{
 		"one band":         {learnedFrom(law, 4, 5, 4, 5), "only one band was seen, of 4 to 8 requests together"},
@@ -124,7 +125,7 @@ func TestDoubtsAreSaid(t *testing.T) {
 		"two models":       {two, "its replicas do not keep the law"},
 		"no numbers":       {senseless, "coefficients that no engine has"},
 	} {
-		got := Show([]scaling.Variant{{Key: one, Profile: stated}}, map[scaling.VariantKey]scaling.Fit{one: tt.fit}, 500, 200)[0]
+		got := Show([]scaling.Variant{{Key: one, Profile: stated}}, map[scaling.VariantKey]memory.Fit{one: tt.fit}, 500, 200)[0]
 		if said := strings.Join(append(got.Doubts, got.Refuted), "\n"); !strings.Contains(said, tt.want) {
 			t.Errorf("%s: said %q, want %q", name, said, tt.want)
 		}
@@ -172,7 +173,7 @@ func TestMissingSaysWhatKeepsAVariantFromBeingLearned(t *testing.T) {
 // TestWhatIsShownNowIsBesideWhatIsKnown: Presents follows the same laws as Show.
 func TestWhatIsShownNowIsBesideWhatIsKnown(t *testing.T) {
 	m := machine{12, 0.2, 0.04}
-	fits := map[scaling.VariantKey]scaling.Fit{one: learnedFrom(m, 1, 2, 4, 8, 16, 32)}
+	fits := map[scaling.VariantKey]memory.Fit{one: learnedFrom(m, 1, 2, 4, 8, 16, 32)}
 	s := snapshot(1, 500, m.pace(5, 500, 200, 0), m.pace(11, 500, 200, 0))
 	s.Variants = append(s.Variants, scaling.Variant{Key: two})
 	got := Presents(s, fits)
@@ -189,7 +190,7 @@ func TestWhatIsShownNowIsBesideWhatIsKnown(t *testing.T) {
 
 func BenchmarkPresents(b *testing.B) {
 	m := machine{12, 0.2, 0.04}
-	fits := map[scaling.VariantKey]scaling.Fit{one: learnedFrom(m, 1, 2, 4, 8, 16, 32, 64, 128)}
+	fits := map[scaling.VariantKey]memory.Fit{one: learnedFrom(m, 1, 2, 4, 8, 16, 32, 64, 128)}
 	s := snapshot(1, 500, m.pace(5, 500, 200, 0), m.pace(11, 500, 200, 0))
 	for b.Loop() {
 		Presents(s, fits)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 
 // movedProfile compares the stated profile of v with the belief b after f. It returns false where v
 // has no profile, and where the two agree.
-func movedProfile(v scaling.Variant, b Belief, f scaling.Fit, prompt, answer float64) (scaling.MovedProfile, bool) {
+func movedProfile(v scaling.Variant, b Belief, f memory.Fit, prompt, answer float64) (scaling.MovedProfile, bool) {
 	if !v.Profile.Usable() {
 		return scaling.MovedProfile{}, false
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 )
 
 const (
@@ -29,7 +30,7 @@ type Known struct {
 // enough that is the stated profile, what another namespace shares, what another variant showed, or
 // the computed prior. Of returns false where answer is 0, or where no variant was seen enough, is
 // shared or can be computed.
-func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer, itl float64) (Known, bool) {
+func Of(variants []scaling.Variant, fits map[scaling.VariantKey]memory.Fit, prompt, answer, itl float64) (Known, bool) {
 	if !(answer > 0) {
 		return Known{}, false
 	}
@@ -77,7 +78,7 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, pro
 // stated or as its engine is started. It is at most twice the highest concurrency seen, here or
 // else in another namespace. Where none was seen, it is at most what the KV cache is computed to
 // hold, if that is known.
-func batch(v scaling.Variant, f scaling.Fit, holds float64) int {
+func batch(v scaling.Variant, f memory.Fit, holds float64) int {
 	stated, most := v.SizedBatch(), holds
 	if high := cmp.Or(highest(f.Bands), highest(f.Shared.Bands)); high > 0 {
 		most = aheadAtMost * high
@@ -115,7 +116,7 @@ func (b beginning) rank(v scaling.Variant) int {
 // stated profile, the other stated profiles are assumed to be off by the same factor, since they
 // come from the same place. The result is in room, which is all zeros, where that has an element
 // for each variant.
-func beginnings(room []beginning, variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, prompt, answer float64) (begin []beginning, anchor int) {
+func beginnings(room []beginning, variants []scaling.Variant, fits map[scaling.VariantKey]memory.Fit, prompt, answer float64) (begin []beginning, anchor int) {
 	if len(variants) > len(room) {
 		room = make([]beginning, len(variants))
 	}
@@ -129,7 +130,7 @@ func beginnings(room []beginning, variants []scaling.Variant, fits map[scaling.V
 		begin[i].Belief, begin[i].shared = before(v, fits[v.Key], computed, prompt)
 		begin[i].now = begin[i].After(fits[v.Key])
 		b := begin[i].now
-		if !(b.looks >= scaling.LooksEnough || begin[i].computed[0] > 0 || begin[i].shared) || !b.sound() {
+		if !(b.looks >= memory.LooksEnough || begin[i].computed[0] > 0 || begin[i].shared) || !b.sound() {
 			continue
 		}
 		if anchor < 0 || b.looks > most.looks || b.looks == most.looks && begin[i].rank(v) > begin[anchor].rank(variants[anchor]) {
@@ -144,7 +145,7 @@ func beginnings(room []beginning, variants []scaling.Variant, fits map[scaling.V
 
 // carried applies the belief b about the anchor to variants that are not shared: to those without a
 // stated profile, and where measurements of the anchor replaced its stated profile, to the others.
-func (b Belief) carried(variants []scaling.Variant, fits map[scaling.VariantKey]scaling.Fit, begin []beginning, anchor int) {
+func (b Belief) carried(variants []scaling.Variant, fits map[scaling.VariantKey]memory.Fit, begin []beginning, anchor int) {
 	from := begin[anchor]
 	shown := variants[anchor].Profile.Usable() && fits[variants[anchor].Key].Informed()
 	for i, v := range variants {

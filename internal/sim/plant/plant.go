@@ -10,6 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
 
@@ -65,7 +66,7 @@ type plant struct {
 	held     float64 // requests that wait in front of the replicas
 	last     time.Duration
 	rates    [kept]float64 // offered at the last ticks, the newest first
-	past     scaling.History
+	past     memory.History
 }
 
 // Run runs c for a time, and calls see for every cycle until it returns false. Equal arguments give

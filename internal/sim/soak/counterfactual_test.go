@@ -15,6 +15,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
@@ -126,7 +127,7 @@ func elsewhere(p plant.Config) plant.Config {
 // limited returns the cycle of two models that share few accelerators.
 func limited(a, b plant.Tick, dice *rand.Rand) (cycle.Setup, cycle.Case) {
 	setup := cycle.Setup{Interval: a.Setup.Interval, Models: map[scaling.ModelKey]model.Settings{}, Inventory: scaling.Inventory{Known: true, At: a.Case.Now}}
-	from := cycle.Case{Now: a.Case.Now, Policies: map[scaling.ModelKey]constrain.Pacing{}, History: scaling.History{}}
+	from := cycle.Case{Now: a.Case.Now, Policies: map[scaling.ModelKey]constrain.Pacing{}, History: memory.History{}}
 	for _, t := range []plant.Tick{a, b} {
 		for m, s := range t.Setup.Models {
 			s.Limited = true

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
@@ -161,7 +162,7 @@ func TestEveryRuleCanBeViolated(t *testing.T) {
 		{"as many, most being silent", func(t *plant.Tick) { t.Blind, t.Variants[0].Stands, t.Variants[0].Wanted = true, 32, 32 }, nil},
 		{"fewer than none", func(t *plant.Tick) { t.Variants[0].Wanted = -1 }, []Rule{Bounds}},
 		{"an infinity in what is remembered", func(t *plant.Tick) {
-			h := scaling.History{}
+			h := memory.History{}
 			for k, p := range t.Verdict.History {
 				p.Backlog.Waiting = 1 / zero
 				h[k] = p

@@ -9,6 +9,7 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
@@ -347,8 +348,8 @@ func (j *judging) sound(t plant.Tick) {
 }
 
 // historyOf returns a history as a list, since JSON cannot hold a map with struct keys.
-func historyOf(h scaling.History) []scaling.Past {
-	out := make([]scaling.Past, 0, len(h))
+func historyOf(h memory.History) []memory.Past {
+	out := make([]memory.Past, 0, len(h))
 	for _, p := range h {
 		out = append(out, p)
 	}

@@ -17,16 +17,17 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
+	testingclock "k8s.io/utils/clock/testing"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/emulator"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
-	"github.com/prometheus/prometheus/model/labels"
-	testingclock "k8s.io/utils/clock/testing"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
 )
 
@@ -159,7 +160,7 @@ func learn(t *testing.T, pages [][]byte) profile.Shown {
 		}},
 		Pods: []scaling.Pod{{Namespace: key.Namespace, Name: "replica", Variant: key, Ready: true}},
 	}
-	var fit scaling.Fit
+	var fit memory.Fit
 	var last scaling.Snapshot
 	for _, page := range pages {
 		now.SetTime(now.Now().Add(scrape))
@@ -178,7 +179,7 @@ func learn(t *testing.T, pages [][]byte) profile.Shown {
 	if _, why, numbers := profile.Refuted(fit); why != "" {
 		t.Fatalf("%s: %s", why, numbers)
 	}
-	return profile.Show(last.Variants, map[scaling.VariantKey]scaling.Fit{key: fit}, prompt, answer)[0]
+	return profile.Show(last.Variants, map[scaling.VariantKey]memory.Fit{key: fit}, prompt, answer)[0]
 }
 
 // done is what a replica does: requests decoded together, and means in ms.

@@ -8,7 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
-
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/faulty"
 )
 
@@ -33,7 +33,7 @@ func TestAWarmCacheCarriesOverAFault(t *testing.T) {
 		}
 		l.decide().want(t, "after a refresh that failed", right)
 		l.pass(30 * time.Second)
-		l.history = scaling.History{}
+		l.history = memory.History{}
 		l.decide().want(t, "beyond the TTL", replicas)
 		l.proxy.Break(nil)
 		l.recovers(right)

@@ -15,7 +15,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
-
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/faulty"
 )
 
@@ -206,7 +206,7 @@ func TestAClockThatIsWrongChangesNothing(t *testing.T) {
 				}
 			}
 			// Nor does it make young what is old: 90s are Aging, 10m are Stale.
-			l.history = scaling.History{}
+			l.history = memory.History{}
 			for _, c := range []struct {
 				passes time.Duration
 				state  scaling.Freshness
@@ -279,7 +279,7 @@ func TestPagesThatAgeGrowAndDoNotShrink(t *testing.T) {
 		l.pass(75 * time.Second)
 		// What was seen a minute ago may justify growth.
 		l.decide().want(t, "no pod has answered for 75s", max(right, replicas))
-		l.history = scaling.History{}
+		l.history = memory.History{}
 		l.pass(10 * time.Minute)
 		l.decide().want(t, "no pod has answered for 11m15s", replicas)
 		l.silence(false)
@@ -294,7 +294,7 @@ func TestOneReplicaWithoutAPageCountsAsFull(t *testing.T) {
 	l.pods[2].silent = true
 	l.pass(scrapes)
 	l.decide().want(t, "one scrape of one pod failed", fewer)
-	l.history = scaling.History{}
+	l.history = memory.History{}
 	for _, d := range []time.Duration{cycles, 10 * time.Minute} {
 		l.pass(d)
 		l.decide().want(t, "one pod does not answer for another "+d.String(), least)
@@ -324,7 +324,7 @@ func TestAReplicaThatIsStuckIsNoSurvivor(t *testing.T) {
 			l.pods[1].hangs, l.pods[1].Ranks[0].Waiting = true, c.waiting
 			l.pass(time.Minute)
 			l.decide().want(t, "one pod has not moved for a minute", c.before)
-			l.history = scaling.History{}
+			l.history = memory.History{}
 			l.pass(4 * time.Minute)
 			got := l.decide()
 			got.want(t, "one pod has not moved for 5m", least)

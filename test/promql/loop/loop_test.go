@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/prometheus/model/labels"
+	testingclock "k8s.io/utils/clock/testing"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/cache"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
@@ -15,9 +18,7 @@ import (
 	engine "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
-	"github.com/prometheus/prometheus/model/labels"
-	testingclock "k8s.io/utils/clock/testing"
-
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/faulty"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/page"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
@@ -63,7 +64,7 @@ type loop struct {
 	reached func(*pod) *pod // whose page a scrape of a pod gets, nil for its own
 	source  *prometheus.Source
 	collect *collector.Collector
-	history scaling.History
+	history memory.History
 }
 
 // pod is a serving pod and the target that scrapes it.
@@ -79,7 +80,7 @@ type pod struct {
 // begin starts a loop whose pods have been scraped for 10 minutes.
 func begin(t *testing.T, o options) *loop {
 	t.Helper()
-	l := &loop{t: t, now: testingclock.NewFakePassiveClock(began), manager: testingclock.NewFakeClock(began.Add(o.Skew)), history: scaling.History{}, twice: o.Twice}
+	l := &loop{t: t, now: testingclock.NewFakePassiveClock(began), manager: testingclock.NewFakeClock(began.Add(o.Skew)), history: memory.History{}, twice: o.Twice}
 	first := l.newStore()
 	if o.Load == (load{}) {
 		o.Load = load{Usage: 0.2}
@@ -243,7 +244,7 @@ func shrinking(now time.Time, snapshots []scaling.Snapshot) (engines []engine.En
 		settings := engine.Default()
 		settings.Engine, settings.Objective = by, scaling.Objective{TTFT: 5000, ITL: 100}
 		setup := cycle.Setup{Models: map[scaling.ModelKey]engine.Settings{snap.Model: settings}}
-		for _, d := range setup.Decide(cycle.Case{Now: now, Snapshots: []scaling.Snapshot{snap}, History: scaling.History{}}).Plan.Decisions {
+		for _, d := range setup.Decide(cycle.Case{Now: now, Snapshots: []scaling.Snapshot{snap}, History: memory.History{}}).Plan.Decisions {
 			if d.Target() < replicas {
 				engines = append(engines, by)
 			}

@@ -12,13 +12,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/scrape"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
-	"k8s.io/utils/clock"
-
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/page"
 )
 
@@ -127,6 +128,6 @@ func decidePool(t *testing.T, ranks, named int, load load) outcome {
 	snapshots := collector.New(source, clock.RealClock{}, collector.Options{Backend: scaling.BackendEPP}).Collect(ctx, fleet)
 	cancel()
 	running.Wait()
-	verdict := spare(snapshots).Decide(cycle.Case{Now: fleet.At, Snapshots: snapshots, History: scaling.History{}})
+	verdict := spare(snapshots).Decide(cycle.Case{Now: fleet.At, Snapshots: snapshots, History: memory.History{}})
 	return outcome{snapshots[0], verdict.Plan.Decisions[0]}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
-
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/faulty"
 )
 
@@ -26,12 +26,12 @@ const late = 90*time.Second + scrapes + cycles
 // out, so that it may be decided to go there again.
 type sleeper struct {
 	*loop
-	past  scaling.History
+	past  memory.History
 	quiet *collector.IdleTracker
 }
 
 func beginSleeper(t *testing.T) *sleeper {
-	s := &sleeper{past: scaling.History{}, loop: begin(t, options{})}
+	s := &sleeper{past: memory.History{}, loop: begin(t, options{})}
 	s.startManager()
 	s.cycles(3)
 	return s
@@ -40,7 +40,7 @@ func beginSleeper(t *testing.T) *sleeper {
 // startManager starts a process that knows nothing.
 func (s *sleeper) startManager() {
 	for key, p := range s.past {
-		s.past[key] = scaling.Past{Desired: p.Desired, DecidedAt: p.DecidedAt}
+		s.past[key] = memory.Past{Desired: p.Desired, DecidedAt: p.DecidedAt}
 	}
 	s.quiet = collector.NewIdleTracker(func(scaling.ModelKey) time.Duration { return retention })
 	s.collect = collector.New(s.source, s.manager, collector.Options{Idle: s.quiet})

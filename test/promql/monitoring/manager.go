@@ -7,12 +7,13 @@ import (
 	"math"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
 )
 
@@ -25,14 +26,14 @@ type manager struct {
 	target   *store.Target
 	process  process
 	analyzed map[scaling.VariantKey]time.Time
-	history  scaling.History
+	history  memory.History
 	cycles   int
 }
 
 func newManager(f *fleet) *manager {
 	m := &manager{
 		fleet: f, registry: prometheus.NewRegistry(), target: f.store.Target(f.managerLabels()),
-		analyzed: map[scaling.VariantKey]time.Time{}, history: scaling.History{},
+		analyzed: map[scaling.VariantKey]time.Time{}, history: memory.History{},
 	}
 	m.metrics = metrics.New(m.registry, f.clock, metrics.Options{})
 	m.process = newProcess(m.registry, f.Begin.Add(-26*time.Hour))
@@ -66,14 +67,14 @@ func (m *manager) scrape(ctx context.Context, at time.Time, fault Fault) error {
 func (f *fleet) cycle(at time.Time, fault Fault) error {
 	m := f.manager
 	m.cycles++
-	record := scaling.Record{Interval: Interval, Gap: scaling.Measured(0.004+0.003*math.Sin(float64(m.cycles)/11), scaling.Fresh), Deciding: 800*time.Microsecond + time.Duration(m.cycles%5)*90*time.Microsecond}
+	record := memory.Record{Interval: Interval, Gap: scaling.Measured(0.004+0.003*math.Sin(float64(m.cycles)/11), scaling.Fresh), Deciding: 800*time.Microsecond + time.Duration(m.cycles%5)*90*time.Microsecond}
 	record.Plan.At = at
 	for _, v := range f.variants {
 		v.Replicas = v.counts(fault)
 		record.Fleet.Variants = append(record.Fleet.Variants, v.Variant)
 		snapshot := f.snapshot(v, at)
 		record.Snapshots = append(record.Snapshots, snapshot)
-		m.history[v.Key] = scaling.Past{Fit: profile.Learn(m.history[v.Key].Fit, snapshot, v.Variant)}
+		m.history[v.Key] = memory.Past{Fit: profile.Learn(m.history[v.Key].Fit, snapshot, v.Variant)}
 		if v.hit && fault == Undecided {
 			delete(m.analyzed, v.Key)
 			continue

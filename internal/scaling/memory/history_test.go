@@ -1,0 +1,144 @@
+package memory
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+)
+
+func TestProgressIsToComeCloserThanEver(t *testing.T) {
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	seen := func(current, ready scaling.Replicas) scaling.ReplicaCounts {
+		return scaling.ReplicaCounts{Observed: true, Current: current, Ready: ready, Pending: current - ready}
+	}
+	tests := []struct {
+		name  string
+		looks []scaling.ReplicaCounts // a minute apart, after a decision for 4 with 2 running
+		want  int                     // index of the look with the last progress, -1 for none
+	}{
+		{"nothing moves", []scaling.ReplicaCounts{seen(2, 2), seen(2, 2)}, -1},
+		{"replicas are set", []scaling.ReplicaCounts{seen(4, 2)}, -1}, // Ready replicas are still to come
+		{"one becomes Ready", []scaling.ReplicaCounts{seen(4, 2), seen(4, 3), seen(4, 3)}, 1},
+		{"one comes and goes", []scaling.ReplicaCounts{seen(4, 2), seen(4, 3), seen(4, 2), seen(4, 3), seen(4, 2)}, 1},
+		{"all arrive", []scaling.ReplicaCounts{seen(4, 3), seen(4, 4), seen(4, 4)}, 1},
+		{"one is lost at once: the wait goes on", []scaling.ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3)}, 0},
+		{
+			"one is lost later: the fleet is still the one decided on",
+			[]scaling.ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3), seen(4, 4)},
+			0,
+		},
+		{"a user changes the target later: a new wait begins", []scaling.ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(5, 5), seen(5, 5)}, 6},
+		{"the target cannot be read", []scaling.ReplicaCounts{{}, {}}, -1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := Past{Counts: seen(2, 2)}.Decide(2, start.Add(-time.Hour)).Decide(4, start)
+			for i, counts := range tt.looks {
+				p = p.Observe(counts, start.Add(time.Duration(i+1)*time.Minute))
+			}
+			if want := start.Add(time.Duration(tt.want+1) * time.Minute); !p.ProgressAt.Equal(want) {
+				t.Errorf("last progress at %s, want %s", p.ProgressAt.Sub(start), want.Sub(start))
+			}
+			if p.Change != 2 || !p.DecidedAt.Equal(start) {
+				t.Errorf("change %d at %s, want 2 at the start", p.Change, p.DecidedAt.Sub(start))
+			}
+		})
+	}
+}
+
+func TestAWaitBeginsWithTheFirstLookAfterARestart(t *testing.T) {
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	p := Past{Desired: 3, DecidedAt: start.Add(-time.Hour)}.Observe(scaling.ReplicaCounts{Observed: true, Current: 3, Ready: 2, Pending: 1}, start)
+	if !p.ProgressAt.Equal(start) || p.Gap != 1 {
+		t.Errorf("progress at %s, gap %d; want the first look, 1", p.ProgressAt, p.Gap)
+	}
+}
+
+func TestWhatWasGivenUpBeforeItsStartUpWasKnownWasOnlyLate(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name          string
+		before, after time.Duration // the usual start-up
+		want          bool
+	}{
+		{"a first replica has started", 0, 8 * time.Minute, true},
+		{"none has", 0, 0, false},
+		{"it was known", 2 * time.Minute, 8 * time.Minute, false},
+	} {
+		v := scaling.Variant{StartUp: tt.before}
+		p := Past{MoveCost: 10, Failures: Failures{}.Then(v, 2, now)}.Starts(tt.after)
+		if got := p.Failures.Count == 0 && !p.MoveCancelled(); got != tt.want {
+			t.Errorf("%s: forgotten: %t, want %t; failures %+v, the cost before the move %g", tt.name, got, tt.want, p.Failures, p.MoveCost)
+		}
+	}
+}
+
+func TestLastDesiredIsTheLastDecision(t *testing.T) {
+	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
+	runs := scaling.ReplicaCounts{Observed: true, Current: 3}
+	tests := []struct {
+		name    string
+		history History
+		counts  scaling.ReplicaCounts
+		want    scaling.Replicas
+	}{
+		{"never decided on: what runs", History{}, runs, 3},
+		{"the last decision", History{key: {Desired: 5}}, runs, 5},
+		{"a decision for zero does not undo what runs", History{key: {Desired: 0}}, runs, 3},
+		{"and stands where the target cannot be read", History{key: {Desired: 0}}, scaling.ReplicaCounts{Current: 3}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.history.LastDesired(scaling.Variant{Key: key, Replicas: tt.counts}); got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAnotherModelIsAnotherWaitAndKeepsTheDecision(t *testing.T) {
+	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	now := start.Add(time.Hour)
+	old, other := scaling.ModelKey{Namespace: "ns", ID: "old"}, scaling.ModelKey{Namespace: "ns", ID: "other"}
+	before := Past{
+		Target: scaling.TargetRef{Kind: "Deployment", Name: "d"}, Model: old, Desired: 3, Change: 1, DecidedAt: start, ProgressAt: start,
+		Counts: scaling.ReplicaCounts{Observed: true, Current: 3, Ready: 2, Pending: 1}, Gap: 1,
+		Unplaced: Unplaced{Replicas: 1, Since: start, Cycles: 4}, UnseenSince: start,
+		Wants: Wants{}.Then(3, start, time.Minute), Called: start, Refused: start, Capacity: TokenCapacity{PerReplica: 1, At: start},
+		ModelPast: ModelPast{
+			Informed: []Informed{{"saturation", start}}, Backlog: Backlog{Waiting: 1, At: start},
+			Activity: Activity{At: start, Seen: start}, Traffic: Traffic{Footprint: Footprint{At: start}},
+		},
+	}
+	anew := Past{
+		Target: before.Target, Model: other, Desired: 3, Change: 1, DecidedAt: start, ProgressAt: now,
+		Counts: before.Counts, Gap: 1, Unplaced: before.Unplaced, UnseenSince: start,
+		Waits: Waits{Runs: []Wait{{To: 2, Since: now, Back: now}, {To: 3, Since: now}}},
+	}
+	restored := before
+	restored.Model = scaling.ModelKey{}
+	for name, tt := range map[string]struct {
+		past  Past
+		model scaling.ModelKey
+		want  Past
+	}{
+		"the same":              {before, old, before},
+		"another":               {before, other, anew},
+		"known after a restart": {restored, old, before},
+	} {
+		if diff := cmp.Diff(tt.want, tt.past.Serving(tt.model, now)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestReplicasAreCountedInWords(t *testing.T) {
+	for n, want := range map[scaling.Replicas]string{0: "0 replicas", 1: "1 replica", 2: "2 replicas"} {
+		if got := n.Text(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
