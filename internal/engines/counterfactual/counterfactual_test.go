@@ -3,6 +3,7 @@ package counterfactual
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -197,6 +198,33 @@ func TestItGrowsWhereTheLoadExceedsWhatTheReplicasServe(t *testing.T) {
 	// Without earlier growth, a reduction leaves two replicas filled to at most 95 %.
 	if s := a.Shrinks; s.Kind != TurnFound || math.Abs(s.Rate-0.95*2*one) > 2*one*2*Precision {
 		t.Errorf("shrinks at %g requests/s, want %g: %+v", s.Rate, 0.95*2*one, s)
+	}
+}
+
+// TestItGrowsOnceTheReadingsShowTheFleet: the second replica became Ready 20 s ago, so that readings
+// of a minute do not show what both carry. The saturation analyzer calls for a third by them.
+func TestItGrowsOnceTheReadingsShowTheFleet(t *testing.T) {
+	f := newFleet(serves(t), 2)
+	settings := f.setup.Models[of]
+	settings.Engine = model.Saturation
+	f.setup.Models[of] = settings
+	f.from = withSnapshot(f.from, of, func(s scaling.Snapshot) scaling.Snapshot {
+		s.Replicas = slices.Clone(s.Replicas)
+		for i := range s.Replicas {
+			s.Replicas[i].KVCacheUsage, s.Replicas[i].KVCacheUsageNow = fresh(0.79), fresh(0.79)
+			s.Replicas[i].QueueLength, s.Replicas[i].QueueLengthNow = fresh(9), fresh(9)
+		}
+		return s
+	})
+	p := f.from.History[key("a")]
+	p.Change, p.ProgressAt = 1, at.Add(-20*time.Second)
+	f.from.History[key("a")] = p
+	a := f.ask(t)
+	if want := at.Add(40 * time.Second); a.Grows.Kind != TurnLater || a.Grows.At.Sub(want).Abs() > time.Second {
+		t.Fatalf("grows %q at %s, want %s: %+v", a.Grows.Kind, a.Grows.At, want, a.Grows)
+	}
+	if text := Report(a, at); !strings.Contains(text, "more than 2: at the load of now, in 40s, wanted 3, decided 3; until then: InTransition, not grown: ") {
+		t.Errorf("the report does not say so:\n%s", text)
 	}
 }
 

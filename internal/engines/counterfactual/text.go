@@ -44,12 +44,12 @@ func Blocks(a Answers, now time.Time) []Block {
 	for _, o := range a.Others {
 		block("Why not "+o.Variant.Name, o.line(a.Variant.Name))
 	}
-	changes := []string{a.Grows.line(a, "more than", "up")}
+	changes := []string{a.Grows.line(a, "more than", "up", now)}
 	if a.WithoutMax > 0 {
 		changes = append(changes, fmt.Sprintf("without maxReplicas, %s would be decided now", a.WithoutMax.Text()))
 	}
 	if a.Decided > 0 {
-		changes = append(changes, a.Shrinks.line(a, "fewer than", "down"))
+		changes = append(changes, a.Shrinks.line(a, "fewer than", "down", now))
 	}
 	if a.Late.Kind != LateNone {
 		changes = append(changes, a.Late.line(now))
@@ -157,7 +157,7 @@ func (l Late) why() string {
 // holds returns the part of a detail that says what holds the decision; all of it where it has no
 // such part.
 func holds(detail string) string {
-	for _, begins := range []string{"; not reduced: ", "; not all of it can be carried", "; fewer replicas would be filled"} {
+	for _, begins := range []string{"; not reduced: ", "; not grown: ", "; not all of it can be carried", "; fewer replicas would be filled"} {
 		if i := strings.LastIndex(detail, begins); i >= 0 {
 			return detail[i+len("; "):]
 		}
@@ -207,12 +207,14 @@ func (o Other) line(instead string) string {
 	return "not known: " + o.Detail
 }
 
-// line returns the rate at which the number changes.
-func (t Turn) line(a Answers, than, way string) string {
+// line returns the rate, or the time, at which the number changes.
+func (t Turn) line(a Answers, than, way string, now time.Time) string {
 	than = fmt.Sprintf("%s %d", than, a.Decided)
 	switch t.Kind {
 	case TurnAlready:
 		return fmt.Sprintf("%s: the load of now calls for it, and it is held%s", than, because(t.Held))
+	case TurnLater:
+		return fmt.Sprintf("%s: at the load of now, in %s%s; until then%s", than, max(0, t.At.Sub(now)).Round(time.Second), t.change(a), because(t.Until))
 	case TurnNone:
 		if t.Last == 0 {
 			return than + ": at no rate" + because(t.Held)
@@ -226,11 +228,7 @@ func (t Turn) line(a Answers, than, way string) string {
 	case TurnUnknown:
 		return fmt.Sprintf("%s: not known: %s", than, t.Detail)
 	}
-	text := fmt.Sprintf("%s: at %s requests/s (%s now)", than, rate(t.Rate), number(t.Now))
-	if i := slices.IndexFunc(t.Changes, func(c Change) bool { return c.Variant == a.Variant }); i >= 0 {
-		text += fmt.Sprintf(", wanted %d, decided %d", t.Changes[i].Wanted, t.Changes[i].To)
-	}
-	text += because(t.Held)
+	text := fmt.Sprintf("%s: at %s requests/s (%s now)%s%s", than, rate(t.Rate), number(t.Now), t.change(a), because(t.Held))
 	if t.Until != nil {
 		text += "; up to there" + because(t.Until)
 	}
@@ -241,6 +239,15 @@ func (t Turn) line(a Answers, than, way string) string {
 		text += "; " + t.Other.others(a)
 	}
 	return text
+}
+
+// change returns the numbers of the explained variant after a comma, "" where they stay.
+func (t Turn) change(a Answers) string {
+	i := slices.IndexFunc(t.Changes, func(c Change) bool { return c.Variant == a.Variant })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf(", wanted %d, decided %d", t.Changes[i].Wanted, t.Changes[i].To)
 }
 
 // others names the variants that change first.

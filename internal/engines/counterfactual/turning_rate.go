@@ -3,6 +3,7 @@ package counterfactual
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
@@ -18,6 +19,7 @@ const (
 	TurnUnknown TurnKind = ""        // the arrival rate is unknown or 0
 	TurnFound   TurnKind = "found"   // at Rate
 	TurnAlready TurnKind = "already" // the present load calls for it, and Held prevents it
+	TurnLater   TurnKind = "later"   // the present load calls for it, once the readings are of the replicas that are Ready: at At
 	TurnNone    TurnKind = "none"    // at no rate up to, or down to, Last
 )
 
@@ -33,6 +35,9 @@ type Turn struct {
 	// Rate is the arrival rate in requests/s, Factor the ratio of it to Now.
 	Rate   float64 `json:"rate,omitempty"`
 	Factor float64 `json:"factor,omitempty"`
+	// At is when the present load calls for it, precise to 1 s, if no reading changes until then;
+	// zero unless Kind is TurnLater.
+	At time.Time `json:"at,omitzero"`
 	// Last is the nearest decided rate that does not change the number: within Precision of Rate
 	// where the Turn was found, else the farthest that was tried; 0 where a bound of the variant
 	// holds.
@@ -92,14 +97,8 @@ func (q questions) turn(d direction) Turn {
 		return out
 	}
 	own := func(v cycle.Verdict) bool { return q.passes(v, q.variant.Key, d) }
-	if own(q.verdict) {
-		out.Kind, out.Rate, out.Factor = TurnAlready, rate.Value, 1
-		out.Held = held(q.decision)
-		return out
-	}
-	if bound := q.bound(d); bound != nil {
-		out.Kind, out.Held = TurnNone, bound
-		return out
+	if settled := q.atPresent(out, own, d); settled.Kind != TurnUnknown {
+		return settled
 	}
 	others := func(v cycle.Verdict) bool {
 		return slices.ContainsFunc(q.snapshot.Variants, func(o scaling.Variant) bool {
@@ -128,6 +127,53 @@ func (q questions) turn(d direction) Turn {
 		out.Held = held(decision)
 	}
 	return out
+}
+
+// atPresent returns out with its Kind where no other rate needs to be tried: the present load already
+// calls for another number, or will within a window, or a bound of the variant holds at every load.
+func (q questions) atPresent(out Turn, own func(cycle.Verdict) bool, d direction) Turn {
+	if own(q.verdict) {
+		out.Kind, out.Rate, out.Factor, out.Held = TurnAlready, out.Now, 1, held(q.decision)
+		return out
+	}
+	if bound := q.bound(d); bound != nil {
+		out.Kind, out.Held = TurnNone, bound
+		return out
+	}
+	if later, ok := q.onceSeen(own); ok {
+		out.Kind, out.Rate, out.Factor = TurnLater, out.Now, 1
+		out.At, out.Changes, out.Until = later.at, q.changes(q.targets(), later.verdict), new(q.decision.Cause())
+	}
+	return out
+}
+
+// later is a decision at a later time.
+type later struct {
+	at      time.Time
+	verdict cycle.Verdict
+}
+
+// onceSeen returns the first decision within a window, under the readings of now, that is changed,
+// where the decision waits for replicas or readings. It returns false where none is.
+func (q questions) onceSeen(changed func(cycle.Verdict) bool) (later, bool) {
+	if q.decision.Cause().Reason != scaling.ReasonInTransition {
+		return later{}, false
+	}
+	decided := func(by time.Duration) later {
+		return later{q.from.Now.Add(by), q.decide(q.setup, Later(q.from, q.verdict, by))}
+	}
+	not, is := q.from.Now, decided(q.snapshot.Window)
+	if !changed(is.verdict) {
+		return later{}, false
+	}
+	for is.at.Sub(not) > time.Second {
+		if middle := decided(not.Add(is.at.Sub(not) / 2).Sub(q.from.Now)); changed(middle.verdict) {
+			is = middle
+		} else {
+			not = middle.at
+		}
+	}
+	return is, true
 }
 
 // bound returns the bound of the variant that the decision has reached, nil for none: no load takes

@@ -335,6 +335,17 @@ func (c *checked) turn(d asked, t counterfactual.Turn, n scaling.Replicas, way i
 			wrong("%s: the load of now is said to call for it", name)
 		}
 		return
+	case counterfactual.TurnLater:
+		base := d.setup.Decide(d.from)
+		calls := func(by time.Duration) bool {
+			v := d.setup.Decide(counterfactual.Later(d.from, base, by))
+			i := slices.IndexFunc(v.Plan.Decisions, func(one scaling.Decision) bool { return one.Variant == d.variant })
+			return i >= 0 && int(wantedOf(v.Plan.Decisions[i])-n)*way > 0
+		}
+		if by := t.At.Sub(d.from.Now); !calls(by) || calls(by-time.Second) || t.Until == nil {
+			wrong("%s: at %s is said to call for it, until then held by %v", name, t.At, t.Until)
+		}
+		return
 	case counterfactual.TurnFound:
 		calls, at := d.calls(t.Factor, n, way)
 		moved := int(at.Target()-n)*way > 0
