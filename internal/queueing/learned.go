@@ -11,9 +11,6 @@ import (
 )
 
 const (
-	// steepness is the power of the load with which the part of missed requests grows. A model of a
-	// queue gives a larger one; but long prompts and bursts miss at half of the load, too.
-	steepness = 3
 	// reach limits the load given to a replica, as a multiple of the load at which it was seen:
 	// beyond it, latency may rise steeply.
 	reach = 1.25
@@ -45,7 +42,7 @@ func witnessed(past memory.Evidence, snap scaling.Snapshot, o scaling.Objective,
 // learnedMost. A profile that is fitted to two points of a benchmark promises too little where
 // batches are small and prompts long: there one more request is a large step, while the latency of
 // a request is a mean over many. Of the requests that met replicas used to u times what is
-// promised, a part m missed the objective, and a part a may miss it:
+// promised (Evidence.Utilization), a part m missed the objective, and a part a may miss it:
 //
 //	seen = u (a / m)^(1/3),   at most 1.25 u
 //
@@ -61,7 +58,7 @@ func learned(e memory.Evidence, o scaling.Objective, allowance float64) float64 
 	allowed := 1 - o.Share()
 	missed := max(fewestMissed, (e.Missed+1)/(e.Requests+1/allowed)) // as if one more had missed, of as few as may have one
 	overdrawn := min(1, allowance)
-	seen := e.Used / e.Requests * min(reach, overdrawn*math.Pow(allowed/missed, 1.0/steepness))
+	seen := e.Utilization() * min(reach, overdrawn*math.Pow(allowed/missed, 1.0/memory.Steepness))
 	believed := e.Requests / (e.Requests + halfBelieved)
 	return allowance * math.Pow(max(1, min(learnedMost, seen)/overdrawn), believed)
 }
@@ -86,5 +83,5 @@ func told(e memory.Evidence, times float64) string {
 		return ""
 	}
 	return fmt.Sprintf("; %.1f %% of the requests missed the objectives at %.2f times what the profiles promise, so a replica serves %.2f times that",
-		100*e.Missed/e.Requests, e.Used/e.Requests, times)
+		100*e.Missed/e.Requests, e.Utilization(), times)
 }

@@ -14,7 +14,7 @@ import (
 // saw returns the evidence of requests at utilization used; missed is the part of them that missed
 // the objectives.
 func saw(requests, used, missed float64) memory.Evidence {
-	return memory.Evidence{Requests: requests, Used: requests * used, Missed: requests * missed}
+	return memory.Evidence{Requests: requests, Used: requests * used, Cubed: requests * math.Pow(used, memory.Steepness), Missed: requests * missed}
 }
 
 // TestLearnedIsWhatFewMissesSay: the allowance of the error budget changes how many requests may

@@ -15,7 +15,9 @@ type Evidence struct {
 	Requests float64   `json:"requests,omitempty"`
 	// Used is the sum of the utilizations that the requests met: the arrival rate over the rate
 	// that the replicas serve within the objectives by their profiles.
-	Used   float64 `json:"used,omitempty"`
+	Used float64 `json:"used,omitempty"`
+	// Cubed is the sum of the cubes of those utilizations; 0 in records of before.
+	Cubed  float64 `json:"cubed,omitempty"`
 	Missed float64 `json:"missed,omitempty"` // requests among Requests
 	// Promised is the rate that the replicas served by their profiles at the last look, requests/s.
 	Promised float64 `json:"promised,omitempty"`
@@ -65,15 +67,36 @@ func (e Evidence) Then(s scaling.Snapshot, o scaling.Objective, promised, believ
 	if !known || used < busyFrom*believed || s.At.Before(e.Blind) && !well {
 		return e.faded(since, unseenFades)
 	}
-	e = e.faded(since, evidenceFades)
 	n := endedPerSecond(s.Load) * min(since, gapAtMost*max(s.Window, time.Minute)).Seconds()
-	e.Requests, e.Used, e.Missed = e.Requests+n, e.Used+n*used, e.Missed+n*missed
+	return e.faded(since, evidenceFades).add(n, used, missed)
+}
+
+// Steepness is the power of the utilization with which the part of missed requests grows. A model of
+// a queue gives a larger one; but long prompts and bursts miss at half of the load, too.
+const Steepness = 3
+
+// Utilization returns the constant utilization at which as many requests would have missed as at
+// those that they met: the mean of the power Steepness. It is above the mean where load comes in
+// bursts, since most requests miss there. 0 if no request was seen.
+func (e Evidence) Utilization() float64 {
+	switch {
+	case !(e.Requests > 0):
+		return 0
+	case e.Cubed > 0:
+		return math.Cbrt(e.Cubed / e.Requests)
+	}
+	return e.Used / e.Requests
+}
+
+// add returns e with n more requests, of which missed is the part that missed, at a utilization.
+func (e Evidence) add(n, used, missed float64) Evidence {
+	e.Requests, e.Used, e.Cubed, e.Missed = e.Requests+n, e.Used+n*used, e.Cubed+n*math.Pow(used, Steepness), e.Missed+n*missed
 	return e
 }
 
 // faded returns e with less weight on the evidence so far.
 func (e Evidence) faded(since, constant time.Duration) Evidence {
 	left := math.Exp(-since.Seconds() / constant.Seconds())
-	e.Requests, e.Used, e.Missed = left*e.Requests, left*e.Used, left*e.Missed
+	e.Requests, e.Used, e.Cubed, e.Missed = left*e.Requests, left*e.Used, left*e.Cubed, left*e.Missed
 	return e
 }
