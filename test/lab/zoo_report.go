@@ -65,9 +65,10 @@ func (p page) aims(b *strings.Builder) {
 		{fmt.Sprintf("scenarios in which an untuned one attains %g points more at no more than %g times the cost", 100*far, dearer), "0", float64(v.farBehind), "%.0f", v.farBehind == 0},
 		{fmt.Sprintf("most turns in six hours at constant load, of %d scenarios", v.constant), "1 or less", float64(v.turns), "%.0f", v.turns <= 1},
 	}
-	if points, cost := beside(p.scores, unasked, lab.Tokens); !math.IsNaN(points) {
+	if part, cost := beside(p.scores, unasked, lab.Tokens); !math.IsNaN(part) {
+		points := math.Round(1000*part)/10 + 0 // as printed; + 0 makes -0 a 0
 		rows = append(rows,
-			aim{fmt.Sprintf("points that `%s` attains more than `%s`, mean", unasked, lab.Tokens), "0 or more", 100 * points, "%.1f", points >= 0},
+			aim{fmt.Sprintf("points that `%s` attains more than `%s`, mean", unasked, lab.Tokens), "0 or more", points, "%.1f", points >= 0},
 			aim{"its cost over that, mean", "1 or less", cost, "%.3f", cost <= 1})
 	}
 	fmt.Fprintf(b, "\n## What it should show\n\n| `%s` | Aim | Found | |\n|---|---|--:|---|\n", p.own[0])
