@@ -210,7 +210,8 @@ func withoutReviews(t *testing.T, managers []*testbed.Manager) {
 	t.Run("without subject access reviews", func(t *testing.T) {
 		eventually(t, 30*time.Second, func(ctx context.Context) string { return reading(ctx, "True", "ValidMetricFound") })
 		giveBack := take(t, clusterRole("system:auth-delegator"), "subjectaccessreviews", "create")
-		eventually(t, 45*time.Second, func(ctx context.Context) string { return reading(ctx, "False", "FailedGetExternalMetric") })
+		// An answer that allows is kept for a minute, and the HPA reads every 15 s.
+		eventually(t, 90*time.Second, func(ctx context.Context) string { return reading(ctx, "False", "FailedGetExternalMetric") })
 		logged(t, managers, `cannot create resource \"subjectaccessreviews\"`)
 		giveBack()
 		reads(t, rightsNamespace, rightsSet, 3)
