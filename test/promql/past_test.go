@@ -12,17 +12,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	client "github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/prometheus/model/labels"
-	testingclock "k8s.io/utils/clock/testing"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/dashboard"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	client "github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/prometheus/model/labels"
+	testingclock "k8s.io/utils/clock/testing"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
 )
 

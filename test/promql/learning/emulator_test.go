@@ -17,9 +17,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/prometheus/model/labels"
-	testingclock "k8s.io/utils/clock/testing"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/emulator"
@@ -28,6 +25,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
+	"github.com/prometheus/prometheus/model/labels"
+	testingclock "k8s.io/utils/clock/testing"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
 )
 

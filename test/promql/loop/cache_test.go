@@ -9,6 +9,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/faulty"
 )
 

@@ -16,6 +16,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/faulty"
 )
 

@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/prometheus/model/labels"
-	testingclock "k8s.io/utils/clock/testing"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/cache"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
@@ -19,6 +16,9 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/prometheus/prometheus/model/labels"
+	testingclock "k8s.io/utils/clock/testing"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/faulty"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/page"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"

@@ -12,14 +12,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"k8s.io/utils/clock"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/scrape"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"k8s.io/utils/clock"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/page"
 )
 

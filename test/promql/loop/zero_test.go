@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/faulty"
 )
 

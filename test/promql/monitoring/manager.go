@@ -7,13 +7,13 @@ import (
 	"math"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/expfmt"
-
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/store"
 )
 
