@@ -22,7 +22,7 @@ func newConfigCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs, // so that an unknown command comes to RunE
 		RunE: func(command *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("%w: there is no command \"config %s\"; see wva config --help", errUsage, args[0])
+				return noCommand(command, args[0])
 			}
 			return command.Help()
 		},

@@ -69,7 +69,7 @@ func newRootCommand() *cobra.Command {
 		Args:          cobra.ArbitraryArgs, // so that an unknown command comes to RunE
 		RunE: func(command *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("%w: there is no command %q; see wva --help", errUsage, args[0])
+				return noCommand(command, args[0])
 			}
 			return command.Help()
 		},

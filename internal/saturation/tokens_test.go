@@ -105,6 +105,11 @@ func TestGoldenTokens(t *testing.T) {
 	}
 }
 
+// whenFull returns a memory of what full replicas held while answers were of one class of length.
+func whenFull(length string, seen ...memory.Held) memory.TokenCapacity {
+	return memory.TokenCapacity{At: goldenNow, Full: []memory.FullAt{{Length: length, Seen: seen}}}
+}
+
 // tokenSnapshot returns a variant whose replicas have a KV cache of 10,000 tokens each, used to
 // usage, with queue waiting requests. Prompts have 1000 tokens, answers 200.
 func tokenSnapshot(usage, queue float64, replicas scaling.Replicas) scaling.Snapshot {
@@ -143,14 +148,14 @@ func TestCapacityOfAReplicaIsTheLeastOfItsLimits(t *testing.T) {
 		{"not where the batch has room", tokenSnapshot(0.3, 5, 1), func(s *scaling.Snapshot) {
 			s.Variants[0].Limits.MaxBatch, s.Replicas[0].Running = 20, scaling.Measured(17, scaling.Fresh)
 		}, memory.TokenCapacity{}, 8000},
-		{"the mean of what full replicas held", tokenSnapshot(0.1, 0, 1), nil, memory.TokenCapacity{At: goldenNow, Full: []memory.FullAt{{Length: "medium", Seen: []memory.Held{{At: goldenNow, Tokens: 4000}, {At: goldenNow, Tokens: 5000}}}}}, 4500},
+		{"the mean of what full replicas held", tokenSnapshot(0.1, 0, 1), nil, whenFull("medium", memory.Held{At: goldenNow, Tokens: 4000}, memory.Held{At: goldenNow, Tokens: 5000}), 4500},
 		{
 			"with answers of another length", tokenSnapshot(0.1, 0, 1), nil,
-			memory.TokenCapacity{At: goldenNow, Full: []memory.FullAt{{Length: "long", Seen: []memory.Held{{At: goldenNow, Tokens: 4000}}}}},
+			whenFull("long", memory.Held{At: goldenNow, Tokens: 4000}),
 			8000,
 		},
-		{"some too long ago", tokenSnapshot(0.1, 0, 1), nil, memory.TokenCapacity{At: goldenNow, Full: []memory.FullAt{{Length: "medium", Seen: []memory.Held{{At: goldenNow.Add(-5 * time.Hour), Tokens: 2000}, {At: goldenNow, Tokens: 4000}}}}}, 4000},
-		{"all too long ago", tokenSnapshot(0.1, 0, 1), nil, memory.TokenCapacity{At: goldenNow, Full: []memory.FullAt{{Length: "medium", Seen: []memory.Held{{At: goldenNow.Add(-5 * time.Hour), Tokens: 4000}}}}}, 8000},
+		{"some too long ago", tokenSnapshot(0.1, 0, 1), nil, whenFull("medium", memory.Held{At: goldenNow.Add(-5 * time.Hour), Tokens: 2000}, memory.Held{At: goldenNow, Tokens: 4000}), 4000},
+		{"all too long ago", tokenSnapshot(0.1, 0, 1), nil, whenFull("medium", memory.Held{At: goldenNow.Add(-5 * time.Hour), Tokens: 4000}), 8000},
 		// n = min(600*200/1200, 64) = 64, and 64 (1000 + 100) is above the memory.
 		{
 			"many requests of a batch", tokenSnapshot(0.1, 0, 1),
@@ -342,7 +347,8 @@ func checkTokens(t *testing.T, seed uint64) {
 		s := &snap.Replicas[i]
 		s.KVCacheUsage, s.KVCacheUsageNow, s.QueueLength, s.QueueLengthNow, s.KVCapacity = reading(1), reading(1), reading(20), reading(20), reading(1e5)
 	}
-	view := Tokens(snap, DefaultTokens(), memory.History{variantKey("v"): {Capacity: memory.TokenCapacity{PerReplica: 1e4 * r.Float64(), At: goldenNow.Add(-time.Duration(r.IntN(300)) * time.Hour)}}}, time.Minute)
+	known := memory.TokenCapacity{PerReplica: 1e4 * r.Float64(), At: goldenNow.Add(-time.Duration(r.IntN(300)) * time.Hour)}
+	view := Tokens(snap, DefaultTokens(), memory.History{variantKey("v"): {Capacity: known}}, time.Minute)
 	want, err := json.Marshal(view.Analysis) // refuses numbers that are not finite
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)

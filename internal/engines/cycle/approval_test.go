@@ -209,7 +209,10 @@ func TestFrozenVariantsKeepTheirReplicas(t *testing.T) {
 				v.Freeze.Allow = []scaling.Allow{"", scaling.AllowNone, scaling.AllowGrowth}[r.IntN(3)]
 				v.Approval.Required = r.IntN(2) == 0
 				if past, ok := c.History[v.Key]; ok && r.IntN(2) == 0 {
-					past.Reductions = memory.Reductions{Known: true, Ran: scaling.Replicas(r.IntN(6)), Reduction: scaling.Reduction{Cycle: "p-1", Since: now.Add(-time.Minute), From: past.Desired, To: 1}}
+					past.Reductions = memory.Reductions{
+						Known: true, Ran: scaling.Replicas(r.IntN(6)),
+						Reduction: scaling.Reduction{Cycle: "p-1", Since: now.Add(-time.Minute), From: past.Desired, To: 1},
+					}
 					c.History[v.Key] = past
 				}
 			}

@@ -200,7 +200,8 @@ func FuzzSetup(f *testing.F) {
 // TestLimitedModelsShareWhatThereIs: three models want more than the nodes have. The most important
 // model gets what it needs, and each model gets its minimum.
 func TestLimitedModelsShareWhatThereIs(t *testing.T) {
-	e, c := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: 15 * time.Second}, Case{Now: now, History: memory.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
+	e := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: 15 * time.Second}
+	c := Case{Now: now, History: memory.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
 	sites := map[string]*site{}
 	for i, name := range []string{"gold", "silver", "bronze"} {
 		v := siteVariant("v", 10, 1, 1)

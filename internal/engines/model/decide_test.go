@@ -248,7 +248,10 @@ func TestMemoryOfTheFutureIsNone(t *testing.T) {
 	snap := snapshot(9)
 	snap.Load.ArrivalRate = scaling.Reading{}
 	key := snap.Variants[0].Key
-	h := memory.History{key: {ModelPast: memory.ModelPast{Informed: []memory.Informed{{Analyzer: queueing.Name, At: at.Add(time.Hour)}}, Backlog: memory.Backlog{Waiting: 7, At: at.Add(time.Hour)}}}}
+	later := at.Add(time.Hour)
+	h := memory.History{key: {ModelPast: memory.ModelPast{
+		Informed: []memory.Informed{{Analyzer: queueing.Name, At: later}}, Backlog: memory.Backlog{Waiting: 7, At: later},
+	}}}
 	out := Decide(Input{Snapshot: snap, History: h, Settings: settings(Queueing, Spare), Interval: time.Minute})
 	if out.Analyses[0].Analyzer != saturation.Name || out.Backlog.Waiting != 0 {
 		t.Errorf("%s decides, backlog %+v", out.Analyses[0].Analyzer, out.Backlog)
@@ -277,7 +280,10 @@ func growing(t *testing.T, engine Engine, change func(*scaling.Snapshot)) (Outco
 		out = Decide(Input{Snapshot: snap, History: history, Settings: settings(engine, Spare), Interval: time.Minute})
 		history = memory.History{}
 		for _, v := range snap.Variants {
-			history[v.Key] = memory.Past{Desired: v.Replicas.Current, DecidedAt: at, ProgressAt: at, ModelPast: memory.ModelPast{Informed: out.Informed, Backlog: out.Backlog, Traffic: out.Traffic}}
+			history[v.Key] = memory.Past{
+				Desired: v.Replicas.Current, DecidedAt: at, ProgressAt: at,
+				ModelPast: memory.ModelPast{Informed: out.Informed, Backlog: out.Backlog, Traffic: out.Traffic},
+			}
 		}
 	}
 	return out, history

@@ -101,7 +101,8 @@ func TestCyclesAtTheirTimeLeaveEnoughArrivals(t *testing.T) {
 func TestArrivalsOfNoKnownRateAreAGap(t *testing.T) {
 	a := seconds(0, 60)
 	for name, s := range map[string]scaling.Snapshot{
-		"absent": look(2*time.Minute, scaling.Reading{}), "stale": look(2*time.Minute, scaling.Reading{Value: 3, State: scaling.Stale}), "no window": {At: noon.Add(2 * time.Minute), Load: scaling.Load{ArrivalRate: scaling.Measured(1, scaling.Fresh)}},
+		"absent": look(2*time.Minute, scaling.Reading{}), "stale": look(2*time.Minute, scaling.Reading{Value: 3, State: scaling.Stale}),
+		"no window":           {At: noon.Add(2 * time.Minute), Load: scaling.Load{ArrivalRate: scaling.Measured(1, scaling.Fresh)}},
 		"the same look again": look(time.Minute, scaling.Measured(9, scaling.Fresh)), "an older look": look(0, scaling.Measured(9, scaling.Fresh)),
 	} {
 		if diff := cmp.Diff(a, a.Then(s, time.Minute, 0)); diff != "" {

@@ -30,7 +30,11 @@ func TestProgressIsToComeCloserThanEver(t *testing.T) {
 			[]scaling.ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 3), seen(4, 3), seen(4, 4)},
 			0,
 		},
-		{"a user changes the target later: a new wait begins", []scaling.ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(5, 5), seen(5, 5)}, 6},
+		{
+			"a user changes the target later: a new wait begins",
+			[]scaling.ReplicaCounts{seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(4, 4), seen(5, 5), seen(5, 5)},
+			6,
+		},
 		{"the target cannot be read", []scaling.ReplicaCounts{{}, {}}, -1},
 	}
 	for _, tt := range tests {

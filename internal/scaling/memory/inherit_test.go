@@ -27,12 +27,16 @@ func TestAVariantTakesOverThePastOfTheOneThatHadItsTarget(t *testing.T) {
 		fleet   []scaling.Variant
 		want    map[string]scaling.Replicas // desired replicas by variant, of those in the fleet
 	}{
-		"the other is gone":          {History{key("va"): past(5)}, []scaling.Variant{v("hpa")}, map[string]scaling.Replicas{"hpa": 5}},
-		"the other stays":            {History{key("va"): past(5)}, []scaling.Variant{v("va"), v("hpa")}, map[string]scaling.Replicas{"va": 5}},
-		"it has a past of its own":   {History{key("va"): past(5), key("hpa"): past(2)}, []scaling.Variant{v("hpa")}, map[string]scaling.Replicas{"hpa": 2}},
-		"another target":             {History{key("va"): past(5, func(p *Past) { p.Target.Name = "e" })}, []scaling.Variant{v("hpa")}, map[string]scaling.Replicas{}},
-		"another model":              {History{key("va"): past(5, func(p *Past) { p.Model.ID = "n" })}, []scaling.Variant{v("hpa")}, map[string]scaling.Replicas{}},
-		"another API version":        {History{key("va"): past(5, func(p *Past) { p.Target.APIVersion = "apps/v1beta2" })}, []scaling.Variant{v("hpa")}, map[string]scaling.Replicas{"hpa": 5}},
+		"the other is gone":        {History{key("va"): past(5)}, []scaling.Variant{v("hpa")}, map[string]scaling.Replicas{"hpa": 5}},
+		"the other stays":          {History{key("va"): past(5)}, []scaling.Variant{v("va"), v("hpa")}, map[string]scaling.Replicas{"va": 5}},
+		"it has a past of its own": {History{key("va"): past(5), key("hpa"): past(2)}, []scaling.Variant{v("hpa")}, map[string]scaling.Replicas{"hpa": 2}},
+		"another target":           {History{key("va"): past(5, func(p *Past) { p.Target.Name = "e" })}, []scaling.Variant{v("hpa")}, map[string]scaling.Replicas{}},
+		"another model":            {History{key("va"): past(5, func(p *Past) { p.Model.ID = "n" })}, []scaling.Variant{v("hpa")}, map[string]scaling.Replicas{}},
+		"another API version": {
+			History{key("va"): past(5, func(p *Past) { p.Target.APIVersion = "apps/v1beta2" })},
+			[]scaling.Variant{v("hpa")},
+			map[string]scaling.Replicas{"hpa": 5},
+		},
 		"of several the latest past": {History{key("a"): past(5), key("b"): past(7), key("c"): past(6)}, []scaling.Variant{v("hpa")}, map[string]scaling.Replicas{"hpa": 7}},
 		"another namespace":          {History{scaling.VariantKey{Namespace: "other", Name: "va"}: past(5)}, []scaling.Variant{v("hpa")}, map[string]scaling.Replicas{}},
 	} {

@@ -16,7 +16,10 @@ import (
 func holding(after time.Duration, running, tokens float64) scaling.Snapshot {
 	s := look(after, scaling.Reading{})
 	s.Load.InputTokens, s.Load.OutputTokens = scaling.Measured(100, scaling.Fresh), scaling.Measured(200, scaling.Fresh)
-	s.Replicas = []scaling.ReplicaSample{{KVCacheUsageNow: scaling.Measured(tokens/10_000, scaling.Fresh), KVCapacity: scaling.Measured(10_000, scaling.Fresh), Running: scaling.Measured(running, scaling.Fresh)}}
+	s.Replicas = []scaling.ReplicaSample{{
+		KVCacheUsageNow: scaling.Measured(tokens/10_000, scaling.Fresh), KVCapacity: scaling.Measured(10_000, scaling.Fresh),
+		Running: scaling.Measured(running, scaling.Fresh),
+	}}
 	return s
 }
 

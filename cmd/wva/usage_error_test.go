@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestAWrongFlagSaysWhatIsAccepted(t *testing.T) {
+func TestWrongUsageSaysWhatIsAccepted(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
 		want string
@@ -17,6 +17,9 @@ func TestAWrongFlagSaysWhatIsAccepted(t *testing.T) {
 		{[]string{"explain", "x", "--colour"}, "unknown flag: --colour; see wva explain --help"},
 		{[]string{"explain", "x", "-z"}, "unknown shorthand flag: 'z' in -z; see wva explain --help"},
 		{[]string{"queue", "--rate", "fast"}, `"--rate" flag: strconv.ParseFloat: parsing "fast": invalid syntax; see wva queue --help`},
+		{[]string{"explian", "x"}, `there is no command "wva explian", did you mean explain? See wva --help`},
+		{[]string{"config", "chek"}, `there is no command "wva config chek", did you mean check? See wva config --help`},
+		{[]string{"zzz"}, `there is no command "wva zzz"; see wva --help`},
 	} {
 		root := newRootCommand()
 		root.SetArgs(tt.args)

@@ -26,3 +26,18 @@ func flagError(command *cobra.Command, err error) error {
 	}
 	return fmt.Errorf("%w: %w; see %s", errUsage, err, help)
 }
+
+// noCommand says that command has no subcommand with a name, and which name is the nearest.
+func noCommand(command *cobra.Command, name string) error {
+	var names []string
+	for _, c := range command.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	said, help := fmt.Sprintf("there is no command %q", command.CommandPath()+" "+name), command.CommandPath()+" --help"
+	if near := spelling.Nearest(name, names); near != "" {
+		return fmt.Errorf("%w: %s, did you mean %s? See %s", errUsage, said, near, help)
+	}
+	return fmt.Errorf("%w: %s; see %s", errUsage, said, help)
+}
