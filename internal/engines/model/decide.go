@@ -42,25 +42,28 @@ type Outcome struct {
 // Decide decides about one model. It is pure, and the order of its input does not matter.
 func Decide(in Input) Outcome {
 	p, past := newPanel(in)
-	if p.sizes() {
-		a := queueing.Analyze(p.in.Snapshot, in.Settings.Objective, in.Settings.Sizing, p.memory)
-		if p.guessed {
-			a = doubled(p.unreduced(a))
-		}
-		a.Detail += p.unusedProfiles()
-		a.Moved = p.moved
-		p.add(a)
-		p.memory.Traffic = queueing.Learn(p.memory.Traffic, in.Snapshot, in.Settings.Objective, a)
-	}
-	p.addSaturation()
+	p.analyze()
 	live := recall(in, past.Informed, p.analyses)
-	out := p.decide(live)
+	out := p.decide(p.vote(live))
 	out.Informed, out.Backlog, out.Capacity = live.remember(), p.backlog, p.capacity
 	out.Traffic, out.Fits = p.memory.Traffic, p.fits
-	for i := range out.Analyses {
-		out.Analyses[i].Role = in.Snapshot.Role
-	}
+	withRole(out.Analyses, in.Snapshot.Role)
 	return out
+}
+
+// Analyses returns the analyses that Decide would decide by, at least one, the foremost first.
+func Analyses(in Input) []scaling.Analysis {
+	p, past := newPanel(in)
+	p.analyze()
+	out := p.vote(recall(in, past.Informed, p.analyses)).by
+	withRole(out, in.Snapshot.Role)
+	return out
+}
+
+func withRole(analyses []scaling.Analysis, role scaling.Role) {
+	for i := range analyses {
+		analyses[i].Role = role
+	}
 }
 
 // panel holds the analyzers of one model with their analyses.
@@ -107,8 +110,11 @@ func (p *panel) learn() {
 		p.fits[v.Key] = fit
 	}
 	p.guessed = !slices.ContainsFunc(snap.Variants, func(v scaling.Variant) bool {
+		if v.Profile.Usable() {
+			return true
+		}
 		refuted, _, _ := profile.Refuted(p.fits[v.Key])
-		return v.Profile.Usable() || p.fits[v.Key].Informed() && refuted == ""
+		return refuted == "" && p.fits[v.Key].Informed()
 	})
 	prompt, answer, known := profile.Lengths(p.memory.Traffic.Means, snap.Load)
 	if !known || !p.sizes() {
@@ -170,6 +176,21 @@ func doubled(a scaling.Analysis) scaling.Analysis {
 	return a
 }
 
+// analyze adds the analyses of all analyzers of the engine.
+func (p *panel) analyze() {
+	if p.sizes() {
+		a := queueing.Analyze(p.in.Snapshot, p.in.Settings.Objective, p.in.Settings.Sizing, p.memory)
+		if p.guessed {
+			a = doubled(p.unreduced(a))
+		}
+		a.Detail += p.unusedProfiles()
+		a.Moved = p.moved
+		p.add(a)
+		p.memory.Traffic = queueing.Learn(p.memory.Traffic, p.in.Snapshot, p.in.Settings.Objective, a)
+	}
+	p.addSaturation()
+}
+
 func (p *panel) add(a scaling.Analysis) { p.analyses = append(p.analyses, a) }
 
 // addSaturation adds the analyses of saturation: by the published rule for engine Published;
@@ -208,33 +229,55 @@ func now(snap scaling.Snapshot) scaling.Snapshot {
 	return snap
 }
 
-// decide uses the analyzers that the engine names. Engine Hybrid uses all live ones; the other
-// engines use the first live one.
-func (p *panel) decide(live liveness) Outcome {
+// vote is what a decision is made by.
+type vote struct {
+	by     []scaling.Analysis // at least one, the foremost first
+	silent *scaling.Analysis  // of an analyzer that the engine names and that has no vote; nil for none
+	why    string             // what silent does not do, and what decides instead
+}
+
+// vote picks the analyses that decide. Engine Hybrid uses all live analyzers; the other engines use
+// the first live one.
+func (p *panel) vote(live liveness) vote {
 	saturated := p.saturated(live)
-	queueing := p.analyses[0]
-	switch p.in.Settings.Engine {
-	case Queueing:
-		if !live.live(queueing.Analyzer) {
-			return p.decideBySaturation(queueing, saturated, "decides")
-		}
-		return p.cover([]scaling.Analysis{queueing})
-	case Hybrid:
-		switch {
-		case live.live(queueing.Analyzer) && live.live(saturated.Analyzer):
-			return p.cover([]scaling.Analysis{queueing, p.sized(saturated, queueing)})
-		case live.live(queueing.Analyzer):
-			return p.noted(p.cover([]scaling.Analysis{queueing}), saturated, "has no vote")
-		}
-		return p.decideBySaturation(queueing, saturated, "decides alone")
-	case Published:
-		return Outcome{
-			Analyses:  p.order(saturated),
-			Decisions: optimizer.Decide(optimizer.Input{Snapshot: p.in.Snapshot, Analysis: saturated, History: p.in.History}),
-		}
-	case Saturation:
+	if !p.sizes() {
+		return vote{by: []scaling.Analysis{saturated}}
 	}
-	return p.cover([]scaling.Analysis{saturated})
+	queueing := p.analyses[0]
+	sized := live.live(queueing.Analyzer)
+	switch {
+	case sized && p.in.Settings.Engine == Queueing:
+		return vote{by: []scaling.Analysis{queueing}}
+	case sized && live.live(saturated.Analyzer):
+		return vote{by: []scaling.Analysis{queueing, p.sized(saturated, queueing)}}
+	case sized:
+		return vote{by: []scaling.Analysis{queueing}, silent: &saturated, why: "has no vote"}
+	}
+	does := "decides alone"
+	if p.in.Settings.Engine == Queueing {
+		does = "decides"
+	}
+	if queueing.Reason == scaling.ReasonProfileMissing {
+		saturated = p.unreduced(saturated)
+	}
+	return vote{by: []scaling.Analysis{saturated}, silent: &queueing, why: fmt.Sprintf("has no vote, %s %s", saturated.Analyzer, does)}
+}
+
+// decide decides by the published rule for engine Published, otherwise with optimizer.Cover: the
+// cheapest replicas that carry every demand.
+func (p *panel) decide(v vote) Outcome {
+	if p.in.Settings.Engine == Published {
+		return Outcome{
+			Analyses:  p.order(v.by...),
+			Decisions: optimizer.Decide(optimizer.Input{Snapshot: p.in.Snapshot, Analysis: v.by[0], History: p.in.History}),
+		}
+	}
+	by := optimizer.Votes{Snapshot: p.in.Snapshot, Analyses: v.by, History: p.in.History, Draining: p.backlog.Falling, Attained: v.by[0].Analyzer == queueing.Name}
+	out := Outcome{Analyses: p.order(v.by...), Decisions: optimizer.Cover(by), Votes: &by}
+	if v.silent != nil {
+		noted(out.Decisions, *v.silent, v.why)
+	}
+	return out
 }
 
 // saturated returns the analysis of saturation: by tokens where the Method says so and it is live,
@@ -319,32 +362,16 @@ func (s served) inProportion(v scaling.VariantKey, limits []scaling.Limit) (floa
 	return s.rate[v] * carried / serve, true
 }
 
-// decideBySaturation decides by saturation in place of an analyzer that is not live. It removes no
-// replica while that analyzer lacks a profile that is about to be learned.
-func (p *panel) decideBySaturation(silent, a scaling.Analysis, does string) Outcome {
-	if silent.Reason == scaling.ReasonProfileMissing {
-		a = p.unreduced(a)
-	}
-	return p.noted(p.cover([]scaling.Analysis{a}), silent, fmt.Sprintf("has no vote, %s %s", a.Analyzer, does))
-}
-
-// cover decides with optimizer.Cover: the cheapest replicas that carry every demand.
-func (p *panel) cover(votes []scaling.Analysis) Outcome {
-	by := optimizer.Votes{Snapshot: p.in.Snapshot, Analyses: votes, History: p.in.History, Draining: p.backlog.Falling, Attained: votes[0].Analyzer == queueing.Name}
-	return Outcome{Analyses: p.order(votes...), Decisions: optimizer.Cover(by), Votes: &by}
-}
-
 // noted adds to every decision that an analyzer was not used, and why.
-func (p *panel) noted(out Outcome, silent scaling.Analysis, what string) Outcome {
-	for i, d := range out.Decisions {
+func noted(decisions []scaling.Decision, silent scaling.Analysis, what string) {
+	for i, d := range decisions {
 		if len(d.Steps) == 0 {
 			continue
 		}
 		steps := append([]scaling.Step{}, d.Steps...)
 		steps[0].Detail += fmt.Sprintf("; %s %s (%s: %s)", silent.Analyzer, what, silent.Reason, silent.Detail)
-		out.Decisions[i].Steps = steps
+		decisions[i].Steps = steps
 	}
-	return out
 }
 
 // order lists the analyses, first those that decided. It leaves out spare capacity where tokens

@@ -50,11 +50,7 @@ func By(settings func(scaling.ModelKey) model.Settings) Analyze {
 	return func(last memory.Record, snap scaling.Snapshot) []scaling.Analysis {
 		of := settings(snap.Model)
 		of.Objective = of.Objective.Of(snap.Role)
-		out := model.Decide(model.Input{Snapshot: snap, History: last.History, Settings: of, Interval: last.Interval})
-		if out.Votes == nil {
-			return out.Analyses[:1]
-		}
-		return out.Analyses[:len(out.Votes.Analyses)]
+		return model.Analyses(model.Input{Snapshot: snap, History: last.History, Settings: of, Interval: last.Interval})
 	}
 }
 
