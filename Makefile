@@ -95,9 +95,12 @@ samples: ## Write anew what pages show: of wva explain, events and conditions fr
 
 .PHONY: test
 test: gotest build localcluster ## Run unit and API tests of all modules (under -race where a C compiler is found)
-	@# Not under -race what would compile Kubernetes or Prometheus once more; and once more without
-	@# what has fewer cases under -race (internal/race).
-	@$(BIN)/gotest -m . -m tools -plain internal -plain test/lab -plain hack/release -plain test/browser -plain test/chart -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
+	@# Not under -race what would compile Kubernetes or Prometheus once more.
+	@$(BIN)/gotest -m . -m tools -plain test/lab -plain hack/release -plain test/browser -plain test/chart -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...
+	@$(BIN)/gotest -plain . -- $(TESTFLAGS) $(FEWER)
+
+# The packages whose tests have fewer cases under -race (internal/race): they run without it too.
+FEWER = $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '/internal/race"' internal))))
 
 .PHONY: e2e
 ifeq ($(origin KUBECONFIG),command line)

@@ -100,6 +100,11 @@ func run(args []string) (ok bool, err error) {
 			return false, err
 		}
 		ok = ok && passed
+		select {
+		case <-interrupts:
+			return false, errors.New("interrupted: the modules that follow were not tested")
+		default:
+		}
 	}
 	r.summary()
 	return ok, nil
