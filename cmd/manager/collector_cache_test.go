@@ -22,13 +22,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/collectortest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // parsed returns the configuration that the arguments give.
@@ -97,7 +97,7 @@ func TestACycleAsksNothingWhereBackgroundFetchingHas(t *testing.T) {
 		defer cancel()
 		start := newFetching(func() *config.Operator { return b.operator }, stopped(), &watch.Watch{
 			Clock: clock.RealClock{}, Cluster: b, Collector: measure, Memory: ledger.New(),
-			Analyze: watch.By(func(scaling.ModelKey) model.Settings { return model.Default() }),
+			Analyze: watch.By(func(scaling.ModelKey) settings.Model { return settings.Default() }),
 		}).run(logr.Discard())
 		if !start.NeedLeaderElection() {
 			t.Error("a manager that does not lead asks the source")

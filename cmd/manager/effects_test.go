@@ -19,13 +19,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // lab is a manager's configuration, and what goes by it, over a source in
@@ -91,7 +91,7 @@ func (l *lab) policies() policies {
 
 // analyze analyzes a model as its settings say.
 func (l *lab) analyze(last memory.Record, s scaling.Snapshot) []scaling.Analysis {
-	return watch.By(func(m scaling.ModelKey) model.Settings { return l.policies().decides(m).Settings })(last, s)
+	return watch.By(l.policies().decides)(last, s)
 }
 
 // configure applies a ConfigMap of the system namespace, as pairs, or deletes it
@@ -245,13 +245,13 @@ func limitedByID(_ *testing.T, l *lab) any {
 
 // shares returns of how many other namespaces replicas are a prior for one that runs the same.
 func shares(_ *testing.T, l *lab) any {
-	setup, in := cycle.Setup{Models: map[scaling.ModelKey]model.Settings{}}, cycle.Case{Now: l.fleet.At, History: memory.History{}}
+	setup, in := cycle.Setup{Models: map[scaling.ModelKey]settings.Model{}}, cycle.Case{Now: l.fleet.At, History: memory.History{}}
 	for _, namespace := range []string{"a", "b"} {
 		v := scaling.Variant{
 			Key: scaling.VariantKey{Namespace: namespace, Name: "v"}, Model: scaling.ModelKey{Namespace: namespace, ID: "m"},
 			Accelerator: "A100", GPUsPerReplica: 1, Template: "t", Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1},
 		}
-		setup.Models[v.Model] = l.policies().decides(v.Model).Settings
+		setup.Models[v.Model] = l.policies().decides(v.Model)
 		in.Snapshots = append(in.Snapshots, scaling.Snapshot{Model: v.Model, At: l.fleet.At, Window: time.Minute, Variants: []scaling.Variant{v}})
 		if namespace == "a" {
 			looks := memory.Sums{}.Plus([3]float64{1, 4, 0}, 20, 2*memory.LooksEnough, 10)

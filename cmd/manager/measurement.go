@@ -8,10 +8,8 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
 // measurement measures the fleet, and runs cycles when measurements ask for it.
@@ -48,7 +46,7 @@ func newMeasurement(c common, candidates []*config.Operator) (measurement, error
 	}, operator, from)
 	fetching := newFetching(now.now, now.cycles, &watch.Watch{
 		Clock: clock.RealClock{}, Cluster: c.fleet, Collector: meter, Memory: c.memory,
-		Analyze: watch.By(func(m scaling.ModelKey) model.Settings { return c.policies.decides(m).Settings }),
+		Analyze: watch.By(c.policies.decides),
 		Observe: func(err error) { c.instruments.CountBackgroundFetch(metrics.OutcomeOf(err)) },
 	})
 	return measurement{applier: &applier{inForce: now, meter: meter, fetching: fetching}, runs: []manager.Runnable{

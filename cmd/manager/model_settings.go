@@ -9,11 +9,11 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/api/v1alpha1"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
@@ -30,7 +30,7 @@ func (p policies) of(m scaling.ModelKey) config.ModelSettings {
 }
 
 // decides returns the settings by which a cycle decides on a model.
-func (p policies) decides(m scaling.ModelKey) cycle.ModelSettings { return cycle.Configured(p.of(m)) }
+func (p policies) decides(m scaling.ModelKey) settings.Model { return p.of(m).Resolved() }
 
 // quotas returns the accelerators that namespaces may use.
 func (p policies) quotas(variants []scaling.Variant) []scaling.Quota {
@@ -50,7 +50,7 @@ func (p policies) hasObjective(m scaling.ModelKey) bool {
 }
 
 // objective returns the objective of a model.
-func (p policies) objective(m scaling.ModelKey) scaling.Objective { return cycle.Objective(p.of(m)) }
+func (p policies) objective(m scaling.ModelKey) scaling.Objective { return p.decides(m).Objective }
 
 // explaining adds settings, scalers and start-ups to the decisions of the ledger.
 type explaining struct {
@@ -71,7 +71,7 @@ func newExplaining(c common) *explaining {
 func (e *explaining) Objective(m scaling.ModelKey) explain.Objective {
 	p := e.policies.of(m)
 	o := explain.Objective{
-		Objective: cycle.Objective(p),
+		Objective: p.Resolved().Objective,
 		Row:       string(p.Objective.Level), Unfollowed: p.Objective.Unfollowed,
 	}
 	if o.Set() {

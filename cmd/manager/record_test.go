@@ -13,10 +13,10 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // TestARecordHoldsTheSettingsThatWereUsed decides by other thresholds in each
@@ -29,9 +29,9 @@ func TestARecordHoldsTheSettingsThatWereUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 2 {
-		settings := model.Default()
-		settings.Spare.KVCacheThreshold = 0.5 + float64(n)/10
-		r.Keep(cycle.Decided{Setup: cycle.Setup{Models: map[scaling.ModelKey]model.Settings{of: settings}}, Case: cycle.Case{Now: time.Unix(int64(1+n), 0)}})
+		how := settings.Default()
+		how.Saturation.KVCacheThreshold = 0.5 + float64(n)/10
+		r.Keep(cycle.Decided{Setup: cycle.Setup{Models: map[scaling.ModelKey]settings.Model{of: how}}, Case: cycle.Case{Now: time.Unix(int64(1+n), 0)}})
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()

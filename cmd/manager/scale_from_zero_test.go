@@ -24,6 +24,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 func TestSleepersAreThoseThatHaveNoReplicaOrShallHaveNone(t *testing.T) {
@@ -117,8 +118,8 @@ func TestAQueuedRequestChangesTheReplicasWithinASecond(t *testing.T) {
 	woken := make(chan int, 10)
 	pass := &cycle.Cycle{
 		Clock: clock.RealClock{}, Cluster: b, Collector: newCollector(b.measuring), Recorder: book, Actuator: b,
-		Policy: func(scaling.ModelKey) cycle.ModelSettings {
-			p := cycle.Configured(config.ModelSettings{})
+		Policy: func(scaling.ModelKey) settings.Model {
+			p := config.ModelSettings{}.Resolved()
 			p.Pacing.Zero.Enabled, p.Pacing.Zero.Retention = true, time.Hour
 			return p
 		},

@@ -14,11 +14,11 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // TestAReadingThatCrossesAThresholdWakesACycle lets the KV caches of one model
@@ -51,7 +51,7 @@ func cyclesOf(t *testing.T, mode executor.Mode) []time.Duration {
 	b := newBench(t, "--global-opt-interval=1h")
 	book := ledger.New()
 	measure := newCollector(b.measuring)
-	analyze := watch.By(func(scaling.ModelKey) model.Settings { return model.Default() })
+	analyze := watch.By(func(scaling.ModelKey) settings.Model { return settings.Default() })
 	exec := executor.New(clock.RealClock{}, mode, func() time.Duration { return b.operator.Interval })
 	pass := &cycle.Cycle{Clock: clock.RealClock{}, Cluster: b, Collector: measure, Recorder: book, Actuator: b}
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)

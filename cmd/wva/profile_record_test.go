@@ -6,14 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/replay"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
@@ -23,7 +22,7 @@ const learnedFile = "testdata/learned.jsonl"
 
 // historian decides as the manager does, and keeps the last cycle.
 type historian struct {
-	settings model.Settings
+	settings settings.Model
 	history  memory.History
 	last     record.Cycle
 }
@@ -32,10 +31,10 @@ func (h *historian) Name() string            { return "historian" }
 func (h *historian) Interval() time.Duration { return 15 * time.Second }
 
 func (h *historian) Decide(v sim.View) ([]sim.Target, error) {
-	setup := cycle.Setup{Interval: h.Interval(), Models: map[scaling.ModelKey]model.Settings{}}
-	c := cycle.Case{Now: v.Now, Snapshots: v.Snapshots, History: h.history, Policies: map[scaling.ModelKey]constrain.Pacing{}}
+	setup := cycle.Setup{Interval: h.Interval(), Models: map[scaling.ModelKey]settings.Model{}}
+	c := cycle.Case{Now: v.Now, Snapshots: v.Snapshots, History: h.history}
 	for _, s := range v.Snapshots {
-		setup.Models[s.Model], c.Policies[s.Model] = h.settings, constrain.Pacing{}
+		setup.Models[s.Model] = h.settings
 	}
 	verdict := setup.Decide(c)
 	h.history = verdict.History
@@ -75,10 +74,10 @@ func learned(t *testing.T) record.Cycle {
 	}
 	l40s, h100, a100 := variant("llama-l40s", "L40S", 1, 10, 1), variant("llama-h100", "H100", 2, 26, 1), variant("llama-a100", "A100", 1.5, 20, 0)
 	h100.Spec.Profile = scaling.Profile{Source: "modelProfile", Alpha: 18, Beta: 0.3, Gamma: 6, Delta: 0.02, MaxBatchSize: 64}
-	settings := model.Default()
-	settings.Engine, settings.Method = model.Hybrid, model.Tokens
-	settings.Objective = scaling.Objective{Class: "premium", TTFT: 500, ITL: 40, Attainment: 0.95}
-	h := &historian{settings: settings}
+	how := settings.Default()
+	how.Engine, how.Method = settings.Hybrid, settings.Tokens
+	how.Objective = scaling.Objective{Class: "premium", TTFT: 500, ITL: 40, Attainment: 0.95}
+	h := &historian{settings: how}
 	config := sim.Config{Seed: 3, Start: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), Duration: 40 * time.Minute, Tail: time.Second, Models: []sim.Model{
 		{
 			Key: scaling.ModelKey{Namespace: "demo", ID: "meta/llama-3.1-8b"}, Variants: []sim.Variant{l40s, h100, a100}, Routing: sim.LeastLoaded, Hold: time.Minute,

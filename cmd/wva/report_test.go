@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
@@ -36,7 +36,7 @@ func adviseBeside(t *testing.T) advised {
 	c := plant.Config{
 		Model: key, Tick: time.Minute, Patience: time.Minute, InputTokens: 500, OutputTokens: 200,
 		Load:     func(at time.Duration) float64 { return 6 + 4*math.Sin(at.Hours()) },
-		Settings: model.Default(),
+		Settings: settings.Default(),
 		Variants: []plant.Variant{{
 			Spec: scaling.Variant{
 				Key: scaling.VariantKey{Namespace: "prod", Name: "llama-l40s"}, Target: scaling.TargetRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "llama-l40s"},
@@ -46,7 +46,7 @@ func adviseBeside(t *testing.T) advised {
 			KVTokens: 100_000, StartUp: time.Minute, Replicas: 8,
 		}},
 	}
-	c.Settings.Engine, c.Settings.Objective = model.Queueing, scaling.Objective{Class: "gold", TTFT: 2000, ITL: 40}
+	c.Settings.Engine, c.Settings.Objective = settings.Queueing, scaling.Objective{Class: "gold", TTFT: 2000, ITL: 40}
 	var out advised
 	var lines strings.Builder
 	past := memory.History{}

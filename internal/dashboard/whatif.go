@@ -19,6 +19,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/history"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // mostDecided bounds the cycles of one what-if. Of more cycles, every second, third... is decided.
@@ -168,15 +169,15 @@ func (c Settings) apply(to record.Cycle) record.Cycle {
 	if c.Interval != nil {
 		to.Interval = time.Duration(*c.Interval * float64(time.Second))
 	}
-	if settings, ok := to.Configuration[of]; ok {
-		o := &settings.Objective
+	if decided, ok := to.Configuration[of]; ok {
+		o := &decided.Objective
 		for field, v := range map[*float64]*float64{&o.TTFT: c.TTFT, &o.ITL: c.ITL, &o.Attainment: c.Attainment} {
 			if v != nil {
 				*field = *v
 			}
 		}
 		to.Configuration = maps.Clone(to.Configuration)
-		to.Configuration[of] = settings
+		to.Configuration[of] = decided
 	}
 	to.Snapshots = slices.Clone(to.Snapshots)
 	for i, s := range to.Snapshots {
@@ -383,8 +384,8 @@ func says(of scaling.ModelKey, last record.Cycle, from Cycles, change Settings, 
 	if late {
 		out = append(out, fmt.Sprintf("The time of %s was up: older cycles are left out", whatifLimit))
 	}
-	settings := last.Configuration[of]
-	if engine := cmp.Or(settings.Engine, "saturation"); (change.TTFT != nil || change.ITL != nil || change.Attainment != nil) && engine != "hybrid" && engine != "queueing" && engine != "model" {
+	engine := cmp.Or(settings.EngineOf(last.Configuration[of].Engine), settings.Saturation)
+	if (change.TTFT != nil || change.ITL != nil || change.Attainment != nil) && engine != settings.Hybrid && engine != settings.Queueing {
 		out = append(out, fmt.Sprintf("The engine %s does not size by objectives, so that they change little or nothing", engine))
 	}
 	return strings.Join(out, ". ") + "."

@@ -52,7 +52,7 @@ func (h *History) modelOf(c Cycle, s *scaling.Snapshot, decisions []scaling.Deci
 	out := Model{
 		Namespace: s.Model.Namespace, Model: s.Model.ID, Objective: objectiveOf(settings.Objective), Load: Number(columns[load]),
 		Waiting: Number(columns[waiting]), TTFT: Number(columns[ttft]), ITL: Number(columns[itl]), Missed: Number(columns[missed]),
-		Cost: Number(columns[cost]), Engine: settings.Engine, Advisory: len(s.Variants) > 0 && s.Variants[0].Advisory,
+		Cost: Number(columns[cost]), Engine: string(settings.Engine), Advisory: len(s.Variants) > 0 && s.Variants[0].Advisory,
 		Troubles: []string{}, Variants: []Variant{},
 	}
 	var troubles []explain.Trouble

@@ -15,6 +15,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 var start = time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC)
@@ -54,7 +55,7 @@ func (p *plant) next() Cycle {
 	p.at = p.at.Add(interval)
 	c := Cycle{Cycle: record.Cycle{
 		Format: record.Format, Cycle: scaling.CycleID(fmt.Sprintf("plant-%d", p.n)), Interval: interval, Now: p.at,
-		Configuration: map[scaling.ModelKey]record.ModelSettings{}, History: memory.History{}, Plan: &scaling.Plan{At: p.at},
+		Configuration: map[scaling.ModelKey]settings.Model{}, History: memory.History{}, Plan: &scaling.Plan{At: p.at},
 	}}
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	for i := range p.models {
@@ -73,7 +74,7 @@ func (p *plant) next() Cycle {
 		if p.random.Float64() < p.change {
 			p.replicas[i] = max(1, was+1-2*scaling.Replicas(p.random.IntN(2)))
 		}
-		c.Configuration[model] = record.ModelSettings{
+		c.Configuration[model] = settings.Model{
 			Saturation: saturation.Default(), Tokens: saturation.DefaultTokens(), Objective: scaling.Objective{Class: "premium", TTFT: 500, ITL: 40},
 		}
 		c.History[key] = memory.Past{Desired: was}

@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // turn makes the next cycle in the memory of c, as far as it can: so a benchmark and a measurement of memory are of
@@ -43,7 +44,7 @@ func (p *plant) parts(c *Cycle) func(scaling.ModelKey) record.Cycle {
 	return func(m scaling.ModelKey) record.Cycle {
 		out := c.Cycle
 		i := at[m]
-		out.Configuration = map[scaling.ModelKey]record.ModelSettings{m: c.Configuration[m]}
+		out.Configuration = map[scaling.ModelKey]settings.Model{m: c.Configuration[m]}
 		out.Snapshots = c.Snapshots[i : i+1]
 		out.History, out.Plan = memory.History{}, &scaling.Plan{At: c.Now}
 		for _, v := range c.Snapshots[i].Variants {

@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // fleet is a cycle of so many variants, two to a model, each with ten replicas,
@@ -21,7 +22,7 @@ func fleet(variants int) Cycle {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	c := Cycle{
 		Format: Format, Cycle: "k7hw2cxd-12", Build: "v0.1.0", Interval: time.Minute, Now: at,
-		Configuration: map[scaling.ModelKey]ModelSettings{}, History: memory.History{}, Plan: &scaling.Plan{At: at},
+		Configuration: map[scaling.ModelKey]settings.Model{}, History: memory.History{}, Plan: &scaling.Plan{At: at},
 	}
 	for m := range variants / 2 {
 		ns := fmt.Sprintf("team-%02d", m%20)
@@ -52,7 +53,7 @@ func fleet(variants int) Cycle {
 			c.Plan.Decisions = append(c.Plan.Decisions, scaling.Decision{Variant: key, Model: model, Current: 10}.Then(
 				scaling.StageOptimize, 10, scaling.ReasonSteady, "KV spare 0.312 and queue spare 3.9 of 20 replicas, triggers 0.100 and 3.0; not reduced: nothing calls for it"))
 		}
-		c.Configuration[model] = ModelSettings{Saturation: saturation.Default(), Pacing: constrain.Pacing{ScaleDownStabilization: 2 * time.Minute}}
+		c.Configuration[model] = settings.Model{Saturation: saturation.Default(), Pacing: constrain.Pacing{ScaleDownStabilization: 2 * time.Minute}}
 		c.Snapshots = append(c.Snapshots, s)
 	}
 	return c

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // check returns a *FieldError for values that no cycle can have, and that no decision can use.
@@ -57,7 +58,7 @@ func (c Cycle) checkConfiguration() error {
 		if err := named(at+".model", "id", key.Namespace, key.ID); err != nil {
 			return err
 		}
-		if err := p.check(at); err != nil {
+		if err := checkSettings(at, p); err != nil {
 			return err
 		}
 	}
@@ -69,12 +70,12 @@ func (c Cycle) checkConfiguration() error {
 	return nil
 }
 
-// check refuses values that no configuration accepts. at is the path of p.
-func (p ModelSettings) check(at string) error {
+// checkSettings refuses values that no configuration accepts. at is the path of p.
+func checkSettings(at string, p settings.Model) error {
 	for _, name := range []struct {
 		field, value string
 		known        []string
-	}{{"engine", p.Engine, []string{"", "saturation", "queueing", "hybrid", "published", "model"}}, {"method", p.Method, []string{"", "spare", "tokens"}}} {
+	}{{"engine", string(p.Engine), []string{"", "saturation", "queueing", "hybrid", "published", "model"}}, {"method", string(p.Method), []string{"", "spare", "tokens"}}} {
 		if !slices.Contains(name.known, name.value) {
 			return &FieldError{Path: at + "." + name.field, Problem: fmt.Sprintf("want %s, found %.80q", strings.Join(name.known[1:], ", "), name.value)}
 		}

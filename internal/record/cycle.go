@@ -5,11 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // Format is the only version of the format that this package writes and reads.
@@ -30,7 +28,7 @@ type Cycle struct {
 	Now time.Time `json:"now"`
 	// Configuration is what was in force for each model. A model without an entry has the default
 	// thresholds and no limit of its pace.
-	Configuration map[scaling.ModelKey]ModelSettings `json:"configuration"`
+	Configuration map[scaling.ModelKey]settings.Model `json:"configuration"`
 	// Inventory is the stock of accelerators, which bounds the models in limited mode. If left out,
 	// it is unknown.
 	Inventory scaling.Inventory `json:"inventory,omitzero"`
@@ -43,32 +41,6 @@ type Cycle struct {
 	History memory.History `json:"history"`
 	// Plan holds the decisions, nil where they are still to be made.
 	Plan *scaling.Plan `json:"plan,omitempty"`
-}
-
-// ModelSettings is the configuration of one model.
-type ModelSettings struct {
-	// Engine is the engine that decides: saturation, queueing (published as model), hybrid or
-	// published. If left out, it is saturation.
-	Engine string `json:"engine,omitempty"`
-	// Method is how saturation is measured: spare capacity, or tokens. If left out, it is spare.
-	Method string `json:"method,omitempty"`
-	// Saturation holds the thresholds of the spare capacity analysis. Those left out have their
-	// defaults.
-	Saturation saturation.Thresholds `json:"saturation"`
-	// Tokens holds the thresholds of the token capacity analysis. Those left out have their
-	// defaults.
-	Tokens saturation.TokenThresholds `json:"tokens"`
-	// Objective is what requests of the model should meet.
-	Objective scaling.Objective `json:"objective,omitzero"`
-	// Sizing holds the options of the queueing models. Those left out have their defaults.
-	Sizing queueing.Options `json:"sizing"`
-	// Limited says that the model grows only onto accelerators in the inventory.
-	Limited bool `json:"limited,omitempty"`
-	// ShareProfiles says that the speed learned of the replicas of the model is a prior for models
-	// of the same ID in other namespaces that also set this, and the reverse.
-	ShareProfiles bool `json:"shareProfiles,omitempty"`
-	// Pacing limits how fast the decisions of the model may change.
-	Pacing constrain.Pacing `json:"pacing"`
 }
 
 // Build returns the version of the running program, as the go command stamped it: of the module, or

@@ -13,6 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 )
 
@@ -52,7 +53,7 @@ func newBuilder() *builder {
 	}}
 	b.forms[reflect.TypeFor[scaling.Reading]()] = readingForm{newStruct(b, reflect.TypeFor[scaling.Reading]())}
 	b.forms[reflect.TypeFor[memory.History]()] = newMap[scaling.VariantKey, memory.Past](b, "variant")
-	b.forms[reflect.TypeFor[map[scaling.ModelKey]ModelSettings]()] = newMap[scaling.ModelKey, ModelSettings](b, "model")
+	b.forms[reflect.TypeFor[map[scaling.ModelKey]settings.Model]()] = newMap[scaling.ModelKey, settings.Model](b, "model")
 	return b
 }
 

@@ -271,7 +271,7 @@ type source struct {
 func readSource(t *testing.T) source {
 	t.Helper()
 	s := source{map[string]string{}, map[string]string{}, map[string][]string{}}
-	for _, dir := range []string{".", "../scaling", "../scaling/memory", "../saturation", "../constrain", "../queueing"} {
+	for _, dir := range []string{".", "../scaling", "../scaling/memory", "../saturation", "../constrain", "../queueing", "../settings"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -5,14 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
-	enginemodel "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // Engine is the autoscaler's own policy: the code that the manager runs between
@@ -42,7 +41,7 @@ type EngineOptions struct {
 	Schedule schedule.Schedule
 	// Policy returns the settings by which a model is decided. Nil means the documented defaults
 	// for all, without a limit of pace.
-	Policy func(scaling.ModelKey) cycle.ModelSettings
+	Policy func(scaling.ModelKey) settings.Model
 	// Profile returns the profile that the operator states for a replica of a variant. Nil means
 	// the one in the Spec of the variant.
 	Profile func(scaling.VariantKey) scaling.Profile
@@ -66,7 +65,7 @@ func NewEngine(o EngineOptions) *Engine {
 		o.Interval = 15 * time.Second
 	}
 	e := &Engine{options: o, measured: map[scaling.ModelKey]memory.Budget{}}
-	e.analyze = watch.By(func(m scaling.ModelKey) enginemodel.Settings { return e.policy(m).Settings })
+	e.analyze = watch.By(e.policy)
 	return e
 }
 
@@ -100,17 +99,17 @@ func (e *Engine) Look(v View) bool {
 
 // Decide implements Policy: one cycle.
 func (e *Engine) Decide(v View) ([]Target, error) {
-	setup := cycle.Setup{Interval: e.options.Interval, Quotas: e.options.Quotas, Models: map[scaling.ModelKey]enginemodel.Settings{}}
+	setup := cycle.Setup{Interval: e.options.Interval, Quotas: e.options.Quotas, Models: map[scaling.ModelKey]settings.Model{}}
 	if e.options.Executor == executor.Reactive {
 		setup.Interval = 0
 	}
 	e.cycles++
-	c := cycle.Case{Cycle: scaling.CycleID(fmt.Sprintf("sim-%d", e.cycles)), Now: v.Now, Snapshots: e.frozen(v.Now, e.profiled(v.Snapshots)), History: e.last.History, Policies: map[scaling.ModelKey]constrain.Pacing{}}
+	c := cycle.Case{Cycle: scaling.CycleID(fmt.Sprintf("sim-%d", e.cycles)), Now: v.Now, Snapshots: e.frozen(v.Now, e.profiled(v.Snapshots)), History: e.last.History}
 	for _, s := range v.Snapshots {
-		p := e.policy(s.Model)
-		setup.Models[s.Model], c.Policies[s.Model] = p.Settings, p.Pacing
-		e.measure(s, p.Settings.Objective)
-		if p.Settings.Limited {
+		of := e.policy(s.Model)
+		setup.Models[s.Model] = of
+		e.measure(s, of.Objective)
+		if of.Limited {
 			setup.Inventory = v.Inventory
 		}
 	}
@@ -140,9 +139,9 @@ func (e *Engine) Measured(m scaling.ModelKey) (attainment float64, known bool) {
 }
 
 // policy returns the settings by which a model is decided.
-func (e *Engine) policy(m scaling.ModelKey) cycle.ModelSettings {
+func (e *Engine) policy(m scaling.ModelKey) settings.Model {
 	if e.options.Policy == nil {
-		return cycle.ModelSettings{Settings: enginemodel.Default()}
+		return settings.Default()
 	}
 	return e.options.Policy(m)
 }

@@ -4,11 +4,10 @@ import (
 	"iter"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	enginemodel "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
@@ -39,9 +38,9 @@ func testConfig(requests iter.Seq2[workload.Request, error]) Config {
 }
 
 func testEngine(p saturation.Thresholds) *Engine {
-	settings := enginemodel.Default()
-	settings.Spare = p
-	return NewEngine(EngineOptions{Name: "saturation", Policy: func(scaling.ModelKey) cycle.ModelSettings { return cycle.ModelSettings{Settings: settings} }})
+	how := settings.Default()
+	how.Saturation = p
+	return NewEngine(EngineOptions{Name: "saturation", Policy: func(scaling.ModelKey) settings.Model { return how }})
 }
 
 // scripted wants what it is told at each decision, and the last of it for ever.

@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	enginemodel "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
@@ -35,13 +34,13 @@ func TestOursGrowsTheRoleThatHasMoreToDo(t *testing.T) {
 			}
 		})
 		m.Transfer, m.SLO = DefaultTransfer(), SLO{TTFT: 1500, ITL: 40, Attainment: 0.9}
-		settings := enginemodel.Default()
-		settings.Engine, settings.Objective = enginemodel.Hybrid, scaling.Objective{Class: "c", Priority: 1, TTFT: m.SLO.TTFT, ITL: m.SLO.ITL, Attainment: 0.9}
+		how := settings.Default()
+		how.Engine, how.Objective = settings.Hybrid, scaling.Objective{Class: "c", Priority: 1, TTFT: m.SLO.TTFT, ITL: m.SLO.ITL, Attainment: 0.9}
 		p := testProfile()
 		stated := scaling.Profile{Source: "stated", Alpha: p.AlphaMS, Beta: p.BetaMS, Gamma: p.GammaMS, Delta: p.DeltaMS, MaxBatchSize: p.MaxBatchSize}
 		engine := NewEngine(EngineOptions{
 			Name:    "hybrid",
-			Policy:  func(scaling.ModelKey) cycle.ModelSettings { return cycle.ModelSettings{Settings: settings} },
+			Policy:  func(scaling.ModelKey) settings.Model { return how },
 			Profile: func(scaling.VariantKey) scaling.Profile { return stated },
 		})
 		var before, after map[scaling.Role]scaling.Replicas

@@ -7,9 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	enginemodel "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
 )
 
@@ -84,10 +83,10 @@ func TestALimitedModelAsksForNoMoreThanTheNodesHold(t *testing.T) {
 			c := testConfig(simtest.Chat(t, "constant(60,10m)", 1))
 			c.Models[0].Variants[0].Spec.Bounds.Max = 10
 			c.Nodes = []Nodes{{Accelerator: "L40S", Count: 2, GPUs: 1}}
-			settings := enginemodel.Default()
-			settings.Limited = tt.limited
+			how := settings.Default()
+			how.Limited = tt.limited
 			engine := NewEngine(EngineOptions{
-				Name: "engine", Policy: func(scaling.ModelKey) cycle.ModelSettings { return cycle.ModelSettings{Settings: settings} }, Quotas: tt.quotas,
+				Name: "engine", Policy: func(scaling.ModelKey) settings.Model { return how }, Quotas: tt.quotas,
 			})
 			r, err := Run(t.Context(), c, engine)
 			if err != nil {

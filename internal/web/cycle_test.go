@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // namespaces are those that a caller may read, "" for all.
@@ -29,14 +29,14 @@ func (n namespaces) MayRead(_ *http.Request, namespace string) (status int, mess
 func twoModels(limited, stock bool) *cycle.Last {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	d := cycle.Decided{Case: cycle.Case{Cycle: "c-7", Now: at, History: memory.History{}}}
-	d.Setup.Models = map[scaling.ModelKey]model.Settings{}
+	d.Setup.Models = map[scaling.ModelKey]settings.Model{}
 	d.Setup.Inventory.Known = stock
 	for namespace, name := range map[string]string{"ns": "v", "other": "w"} {
 		m := scaling.ModelKey{Namespace: namespace, ID: "m"}
 		v := scaling.Variant{Key: scaling.VariantKey{Namespace: namespace, Name: name}, Model: m, GPUsPerReplica: 1, Bounds: scaling.Unbounded()}
-		settings := model.Default()
-		settings.Limited = limited
-		d.Setup.Models[m] = settings
+		how := settings.Default()
+		how.Limited = limited
+		d.Setup.Models[m] = how
 		d.Case.Snapshots = append(d.Case.Snapshots, scaling.Snapshot{Model: m, At: at, Window: time.Minute, Variants: []scaling.Variant{v}})
 		d.Case.History[v.Key] = memory.Past{Desired: 1}
 	}

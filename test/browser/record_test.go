@@ -15,8 +15,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/dashboard"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/dashboard/web"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
@@ -37,10 +37,10 @@ func recorded(t *testing.T) string {
 	c := plant.Config{
 		Model: scaling.ModelKey{Namespace: "prod", ID: "meta/llama-3.1-8b"}, Tick: 30 * time.Second, Patience: time.Minute, InputTokens: 500, OutputTokens: 200,
 		Load:     func(at time.Duration) float64 { return 14 + 11*math.Sin(2*at.Hours()) },
-		Settings: model.Default(),
+		Settings: settings.Default(),
 		Variants: []plant.Variant{variant("llama-l40s", "L40S", 2, 2), variant("llama-h100", "H100", 8, 1)},
 	}
-	c.Settings.Engine, c.Settings.Objective = model.Hybrid, scaling.Objective{Class: "gold", TTFT: 2000, ITL: 60}
+	c.Settings.Engine, c.Settings.Objective = settings.Hybrid, scaling.Objective{Class: "gold", TTFT: 2000, ITL: 60}
 	var lines strings.Builder
 	n := 0
 	plant.Run(c, 6*time.Hour, func(tick plant.Tick) bool {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/emulator"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
@@ -181,13 +181,13 @@ func engine(m Machinery) (*sim.Engine, error) {
 			return nil, fmt.Errorf("configuring the engine: %s: found %q, want %s", f.Field, f.Value, f.Want)
 		}
 	}
-	settings := store.Snapshot().Settings()
-	mode, err := executor.ParseMode(settings.Executor)
+	inForce := store.Snapshot().Settings()
+	mode, err := executor.ParseMode(inForce.Executor)
 	if err != nil {
 		return nil, fmt.Errorf("configuring the engine: %w", err)
 	}
 	return sim.NewEngine(sim.EngineOptions{
-		Name: "hybrid", Interval: settings.Interval, Executor: mode, Fetch: min(settings.Cache.FetchInterval, settings.Interval),
-		Policy: func(key scaling.ModelKey) cycle.ModelSettings { return cycle.Configured(store.Snapshot().Policy(key)) },
+		Name: "hybrid", Interval: inForce.Interval, Executor: mode, Fetch: min(inForce.Cache.FetchInterval, inForce.Interval),
+		Policy: func(key scaling.ModelKey) settings.Model { return store.Snapshot().Policy(key).Resolved() },
 	}), nil
 }

@@ -34,13 +34,13 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/scalers"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/discovery/stock"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/watch"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/explain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/ledger"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/logging"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/metrics"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/web"
 )
 
@@ -112,12 +112,12 @@ func newLeader(c *cluster) (*leader, error) {
 	l.cycle = &cycle.Cycle{
 		Process: "tenants", Clock: clk, Cluster: l.fleet, Collector: l.collector, Recorder: l.book,
 		Actuator: actuator.New(actuator.Options{Metrics: instruments, Store: &external.Store{}, Memory: l.book, Scaler: hand}),
-		Policy:   func(m scaling.ModelKey) cycle.ModelSettings { return cycle.Configured(l.policy(m)) }, Stock: l.stock,
+		Policy:   l.decides, Stock: l.stock,
 		Quotas: func(variants []scaling.Variant) []scaling.Quota { return l.store.Snapshot().Quotas(variants) },
 	}
 	l.watch = &watch.Watch{
 		Clock: clk, Cluster: l.fleet, Collector: l.collector, Memory: l.book, Wake: func(string) {},
-		Analyze: watch.By(func(m scaling.ModelKey) model.Settings { return cycle.Configured(l.policy(m)).Settings }),
+		Analyze: watch.By(l.decides),
 	}
 	l.status = controller.NewStatus(controller.StatusOptions{
 		Objects: c, Ledger: l.book, Conflicts: l.fleet, Scalers: l.fleet, TargetScaler: hand, Configured: l.configure, Classes: l.fleet, Events: events, Gauge: instruments,
@@ -186,6 +186,9 @@ func (c unspread) NewTimer(d time.Duration) clock.Timer {
 func (l *leader) policy(m scaling.ModelKey) config.ModelSettings {
 	return l.store.Snapshot().Policy(m, l.fleet.ClassRefs(m)...)
 }
+
+// decides returns the settings by which a cycle decides on a model.
+func (l *leader) decides(m scaling.ModelKey) settings.Model { return l.policy(m).Resolved() }
 
 // hasObjective reports whether a model has a latency objective.
 func (l *leader) hasObjective(m scaling.ModelKey) bool {
@@ -262,7 +265,7 @@ type around struct{ *leader }
 func (a around) Objective(m scaling.ModelKey) explain.Objective {
 	p := a.policy(m)
 	return explain.Objective{
-		Objective: cycle.Objective(p),
+		Objective: p.Resolved().Objective,
 		Row:       string(p.Objective.Level), Unfollowed: p.Objective.Unfollowed,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // Loaded returns c with the load of a model times factor, > 0; see the package comment.
@@ -48,13 +49,7 @@ func shorter(r scaling.Reading, is, was float64) scaling.Reading {
 // replicas of each part of a model. A part without expected requests, or with an overloaded
 // replica, has no entry.
 func meanLatencies(setup cycle.Setup, c cycle.Case, of scaling.ModelKey) map[scaling.Role]scaling.Latency {
-	s, ok := setup.Models[of]
-	if !ok {
-		return nil
-	}
-	setup.Models = maps.Clone(setup.Models)
-	s.Sizing = queueing.Options{}
-	setup.Models[of] = s
+	setup = withSettings(setup, of, func(s *settings.Model) { s.Sizing = queueing.Options{} })
 	ready, roles := map[scaling.VariantKey]float64{}, map[scaling.VariantKey]scaling.Role{}
 	for _, snapshot := range c.Snapshots {
 		for _, v := range snapshot.Variants {
@@ -163,26 +158,29 @@ func withVariants(c cycle.Case, of scaling.ModelKey, change func(*scaling.Varian
 	})
 }
 
-// withPacing returns c with the pace of a model changed.
-func withPacing(c cycle.Case, of scaling.ModelKey, change func(*constrain.Pacing)) cycle.Case {
-	c.Policies = maps.Clone(c.Policies)
-	if c.Policies == nil {
-		c.Policies = map[scaling.ModelKey]constrain.Pacing{}
+// withSettings returns setup with the settings of a model changed.
+func withSettings(setup cycle.Setup, of scaling.ModelKey, change func(*settings.Model)) cycle.Setup {
+	s, ok := setup.Models[of]
+	if !ok {
+		s = settings.Default()
 	}
-	p := c.Policies[of]
-	change(&p)
-	c.Policies[of] = p
-	return c
+	change(&s)
+	models := make(map[scaling.ModelKey]settings.Model, len(setup.Models)+1)
+	maps.Copy(models, setup.Models)
+	models[of] = s
+	setup.Models = models
+	return setup
+}
+
+// Unpaced returns setup with a model whose decisions no limit of pace holds. Its retention period
+// stays.
+func Unpaced(setup cycle.Setup, of scaling.ModelKey) cycle.Setup {
+	return withSettings(setup, of, func(s *settings.Model) { s.Pacing = constrain.Pacing{Zero: s.Pacing.Zero} })
 }
 
 // unlimited returns setup with a model that is not limited by accelerators.
 func unlimited(setup cycle.Setup, of scaling.ModelKey) cycle.Setup {
-	if s, ok := setup.Models[of]; ok && s.Limited {
-		setup.Models = maps.Clone(setup.Models)
-		s.Limited = false
-		setup.Models[of] = s
-	}
-	return setup
+	return withSettings(setup, of, func(s *settings.Model) { s.Limited = false })
 }
 
 // restedFor is how long a fleet at rest has been unchanged: longer than any wait for a start-up or
@@ -190,10 +188,10 @@ func unlimited(setup cycle.Setup, of scaling.ModelKey) cycle.Setup {
 const restedFor = time.Hour
 
 // AtRest returns c with a fleet of a model that has had the given replicas of each variant for an
-// hour, all Ready, without limits of pace and with the present load: the others take over the load
-// of a variant without replicas. It returns false where a variant has replicas and none of them
-// reports its load. A variant without an entry has no replica. A variant whose target cannot be
-// read stays as it is.
+// hour, all Ready and with the present load: the others take over the load of a variant without
+// replicas. It returns false where a variant has replicas and none of them reports its load. A
+// variant without an entry has no replica. A variant whose target cannot be read stays as it is. The
+// case is for an Unpaced setup.
 func AtRest(c cycle.Case, of scaling.ModelKey, replicas map[scaling.VariantKey]scaling.Replicas) (cycle.Case, bool) {
 	known := true
 	since := c.Now.Add(-restedFor)
@@ -234,7 +232,6 @@ func AtRest(c cycle.Case, of scaling.ModelKey, replicas map[scaling.VariantKey]s
 			out.History[v.Key] = rested(c.History[v.Key], v, replicas[v.Key], since)
 		}
 	}
-	out = withPacing(out, of, func(p *constrain.Pacing) { *p = constrain.Pacing{Zero: p.Zero} })
 	return out, known
 }
 

@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 var (
@@ -57,11 +56,11 @@ func newFleet(rate float64, replicas scaling.Replicas) fleet {
 			})
 		}
 	}
-	settings := model.Default()
-	settings.Engine, settings.Objective = model.Queueing, scaling.Objective{Class: "premium", TTFT: 1000, ITL: 30}
+	how := settings.Default()
+	how.Engine, how.Objective = settings.Queueing, scaling.Objective{Class: "premium", TTFT: 1000, ITL: 30}
 	return fleet{
-		cycle.Setup{Models: map[scaling.ModelKey]model.Settings{of: settings}, Interval: time.Minute},
-		cycle.Case{Now: at, Snapshots: []scaling.Snapshot{s}, History: history, Policies: map[scaling.ModelKey]constrain.Pacing{}},
+		cycle.Setup{Models: map[scaling.ModelKey]settings.Model{of: how}, Interval: time.Minute},
+		cycle.Case{Now: at, Snapshots: []scaling.Snapshot{s}, History: history},
 	}
 }
 
@@ -123,14 +122,14 @@ func TestARuleThatHoldsTheNumberIsNamed(t *testing.T) {
 		{"minReplicas", idle.variant("a", func(v *scaling.Variant) { v.Bounds.Min = 3 }), []scaling.Reason{scaling.ReasonBelowMin}, 1},
 		{
 			"scaleDownStabilization",
-			fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.ScaleDownStabilization = time.Hour })},
+			fleet{withSettings(idle.setup, of, func(s *settings.Model) { s.Pacing.ScaleDownStabilization = time.Hour }), idle.from},
 			[]scaling.Reason{scaling.ReasonStabilizing},
 			1,
 		},
-		{"maxScaleDownStep", fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.MaxScaleDownStep = 1 })}, []scaling.Reason{scaling.ReasonStepLimited}, 1},
+		{"maxScaleDownStep", fleet{withSettings(idle.setup, of, func(s *settings.Model) { s.Pacing.MaxScaleDownStep = 1 }), idle.from}, []scaling.Reason{scaling.ReasonStepLimited}, 1},
 		{
 			"minReplicas and scaleDownStabilization",
-			fleet{idle.setup, withPacing(idle.from, of, func(p *constrain.Pacing) { p.ScaleDownStabilization = time.Hour })}.variant("a", func(v *scaling.Variant) { v.Bounds.Min = 3 }),
+			fleet{withSettings(idle.setup, of, func(s *settings.Model) { s.Pacing.ScaleDownStabilization = time.Hour }), idle.from}.variant("a", func(v *scaling.Variant) { v.Bounds.Min = 3 }),
 			[]scaling.Reason{scaling.ReasonBelowMin, scaling.ReasonStabilizing},
 			1,
 		},
@@ -205,9 +204,9 @@ func TestItGrowsWhereTheLoadExceedsWhatTheReplicasServe(t *testing.T) {
 // of a minute do not show what both carry. The saturation analyzer calls for a third by them.
 func TestItGrowsOnceTheReadingsShowTheFleet(t *testing.T) {
 	f := newFleet(serves(t), 2)
-	settings := f.setup.Models[of]
-	settings.Engine = model.Saturation
-	f.setup.Models[of] = settings
+	how := f.setup.Models[of]
+	how.Engine = settings.Saturation
+	f.setup.Models[of] = how
 	f.from = withSnapshot(f.from, of, func(s scaling.Snapshot) scaling.Snapshot {
 		s.Replicas = slices.Clone(s.Replicas)
 		for i := range s.Replicas {

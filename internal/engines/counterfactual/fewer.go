@@ -8,6 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // Why names what keeps a variant from one replica fewer. The zero value is unknown.
@@ -82,7 +83,7 @@ func (q questions) fewer() Fewer {
 		return out
 	}
 	rest = MinLifted(rest, q.variant.Key, q.snapshot.Model) // one fewer is allowed
-	setup := unlimited(q.setup, q.snapshot.Model)
+	setup := unlimited(Unpaced(q.setup, q.snapshot.Model), q.snapshot.Model)
 	verdict := q.decide(setup, rest)
 	out.Expected = q.expected(setup, rest)
 	for _, c := range q.changes(replicas, verdict) {
@@ -120,15 +121,27 @@ func waits() []scaling.Reason {
 // limit is a limit that may keep a variant from fewer replicas.
 type limit struct {
 	stage scaling.Stage
-	lift  func(cycle.Case) cycle.Case
+	lift  lift
 	// step returns the step to show where the decision has none of this stage.
 	step func() scaling.Step
 }
 
+// lift returns a setup and a case without a limit.
+type lift func(cycle.Setup, cycle.Case) (cycle.Setup, cycle.Case)
+
 // limits returns the limits that may keep the variant from fewer replicas, in the order in which
 // they are lifted.
 func (q questions) limits() []limit {
-	of, pace := q.snapshot.Model, q.from.Policies[q.snapshot.Model]
+	of, pace := q.snapshot.Model, q.setup.Models[q.snapshot.Model].Pacing
+	// model and variant make a lift of what lifts a limit of the model, or of the variant.
+	model := func(lifted func(cycle.Setup, scaling.ModelKey) cycle.Setup) lift {
+		return func(setup cycle.Setup, c cycle.Case) (cycle.Setup, cycle.Case) { return lifted(setup, of), c }
+	}
+	variant := func(lifted func(cycle.Case, scaling.VariantKey, scaling.ModelKey) cycle.Case) lift {
+		return func(setup cycle.Setup, c cycle.Case) (cycle.Setup, cycle.Case) {
+			return setup, lifted(c, q.variant.Key, of)
+		}
+	}
 	kept := func(stage scaling.Stage, reason scaling.Reason, detail string) func() scaling.Step {
 		return func() scaling.Step {
 			return scaling.Step{Stage: stage, From: q.decided, To: q.decided, Reason: reason, Detail: detail}
@@ -136,27 +149,27 @@ func (q questions) limits() []limit {
 	}
 	out := []limit{
 		{
-			scaling.StageBounds, func(c cycle.Case) cycle.Case { return MinLifted(c, q.variant.Key, of) },
+			scaling.StageBounds, variant(MinLifted),
 			kept(scaling.StageBounds, scaling.ReasonBelowMin, fmt.Sprintf("minReplicas is %d", q.variant.Bounds.Min)),
 		},
 		{
-			scaling.StageStabilize, func(c cycle.Case) cycle.Case { return PaceLifted(c, of) },
+			scaling.StageStabilize, model(PaceLifted),
 			kept(scaling.StageStabilize, scaling.ReasonStabilizing, fmt.Sprintf("scaleDownStabilization is %s, scaleDownStartUps is %g, maxScaleDownStep is %d", pace.ScaleDownStabilization, pace.ScaleDownStartUps, pace.MaxScaleDownStep)),
 		},
 		{
-			scaling.StageRetention, func(c cycle.Case) cycle.Case { return RetentionLifted(c, of) },
+			scaling.StageRetention, model(RetentionLifted),
 			kept(scaling.StageRetention, scaling.ReasonRetained, "the last replica goes by the retention period only"),
 		},
 	}
 	if q.variant.Approval.Required {
 		out = append(out, limit{
-			scaling.StageApproval, func(c cycle.Case) cycle.Case { return ApprovalLifted(c, q.variant.Key, of) },
+			scaling.StageApproval, variant(ApprovalLifted),
 			kept(scaling.StageApproval, scaling.ReasonAwaitingApproval, "reductions need approval"),
 		})
 	}
 	if q.variant.Freeze.Allow == scaling.AllowGrowth {
 		out = append(out, limit{
-			scaling.StageSchedule, func(c cycle.Case) cycle.Case { return FreezeLifted(c, q.variant.Key, of) },
+			scaling.StageSchedule, variant(FreezeLifted),
 			kept(scaling.StageSchedule, scaling.ReasonGrowthOnly, "no reduction: "+q.variant.Freeze.String()),
 		})
 	}
@@ -199,41 +212,43 @@ func MaxLifted(c cycle.Case, v scaling.VariantKey, of scaling.ModelKey) cycle.Ca
 	})
 }
 
-// PaceLifted returns c with a model whose reductions are not paced.
-func PaceLifted(c cycle.Case, of scaling.ModelKey) cycle.Case {
-	return withPacing(c, of, func(p *constrain.Pacing) { p.ScaleDownStabilization, p.ScaleDownStartUps, p.MaxScaleDownStep = 0, 0, 0 })
+// PaceLifted returns setup with a model whose reductions are not paced.
+func PaceLifted(setup cycle.Setup, of scaling.ModelKey) cycle.Setup {
+	return withSettings(setup, of, func(s *settings.Model) {
+		s.Pacing.ScaleDownStabilization, s.Pacing.ScaleDownStartUps, s.Pacing.MaxScaleDownStep = 0, 0, 0
+	})
 }
 
-// RetentionLifted returns c with a model that no retention period keeps from zero.
-func RetentionLifted(c cycle.Case, of scaling.ModelKey) cycle.Case {
-	return withPacing(c, of, func(p *constrain.Pacing) { p.Zero = constrain.Zero{} })
+// RetentionLifted returns setup with a model that no retention period keeps from zero.
+func RetentionLifted(setup cycle.Setup, of scaling.ModelKey) cycle.Setup {
+	return withSettings(setup, of, func(s *settings.Model) { s.Pacing.Zero = constrain.Zero{} })
 }
 
 // rules returns the limits without which fewer replicas would be decided, and that number: the
 // first that suffices alone; else, where lifting all suffices, those that must be among the lifted
 // ones, or all where none must. It returns no limits where lifting all does not suffice.
 func (q questions) rules() ([]scaling.Step, scaling.Replicas) {
-	together := q.from
+	setup, together := q.setup, q.from
 	for _, l := range q.limits() {
-		if n := targetOf(q.decide(q.setup, l.lift(q.from)), q.variant.Key); n < q.decided {
+		if n := targetOf(q.decide(l.lift(q.setup, q.from)), q.variant.Key); n < q.decided {
 			return []scaling.Step{q.rule(l)}, n
 		}
-		together = l.lift(together)
+		setup, together = l.lift(setup, together)
 	}
-	n := targetOf(q.decide(q.setup, together), q.variant.Key)
+	n := targetOf(q.decide(setup, together), q.variant.Key)
 	if n >= q.decided {
 		return nil, 0
 	}
 	// Of all, the limits that must be lifted.
 	var rules []scaling.Step
 	for i, l := range q.limits() {
-		others := q.from
+		setup, others := q.setup, q.from
 		for k, o := range q.limits() {
 			if k != i {
-				others = o.lift(others)
+				setup, others = o.lift(setup, others)
 			}
 		}
-		if targetOf(q.decide(q.setup, others), q.variant.Key) >= q.decided {
+		if targetOf(q.decide(setup, others), q.variant.Key) >= q.decided {
 			rules = append(rules, q.rule(l))
 		}
 	}
@@ -258,16 +273,16 @@ func (q questions) rule(l limit) scaling.Step {
 // expected returns the expected load and latencies of the replicas of a changed fleet, with the
 // objectives.
 func (q questions) expected(setup cycle.Setup, c cycle.Case) []Expected {
-	settings, roles := setup.Models[q.snapshot.Model], map[scaling.VariantKey]scaling.Role{}
+	of, roles := setup.Models[q.snapshot.Model], map[scaling.VariantKey]scaling.Role{}
 	for _, v := range q.snapshot.Variants {
 		roles[v.Key] = q.part(v).Role
 	}
 	var out []Expected
 	for _, e := range setup.Expect(c, q.snapshot.Model) {
-		objective := settings.Objective.Of(roles[e.Variant])
+		objective := of.Objective.Of(roles[e.Variant])
 		one := Expected{
 			Expected: e, TTFTObjective: objective.TTFT, ITLObjective: objective.ITL,
-			TTFTPercentile: settings.Sizing.TTFTPercentile, ITLPercentile: settings.Sizing.ITLPercentile,
+			TTFTPercentile: of.Sizing.TTFTPercentile, ITLPercentile: of.Sizing.ITLPercentile,
 		}
 		if !e.Overloaded && one.TTFTObjective > 0 {
 			one.TTFTTooLong = max(0, e.TTFT-one.TTFTObjective)

@@ -61,6 +61,7 @@ func (q questions) other(v scaling.Variant) Other {
 		out.Detail = "the target of " + q.variant.Key.Name + " cannot be read"
 		return out
 	}
+	setup := Unpaced(q.setup, q.snapshot.Model)
 	fleet, known := OnlyGrows(q.from, q.snapshot.Model, q.targets(), q.variant.Key, v.Key)
 	if !known {
 		out.Detail = "no replica of a variant with replicas reports its load"
@@ -69,7 +70,7 @@ func (q questions) other(v scaling.Variant) Other {
 	from := targetOf(q.verdict, v.Key)
 	free := MaxLifted(fleet, v.Key, q.snapshot.Model)
 	// 1. The replicas that it would take, without a limit.
-	needs := q.decide(unlimited(q.setup, q.snapshot.Model), free)
+	needs := q.decide(unlimited(setup, q.snapshot.Model), free)
 	need, ok := decisionFor(needs, v.Key)
 	switch {
 	case !ok || v.Paused || !v.Replicas.Observed:
@@ -85,7 +86,7 @@ func (q questions) other(v scaling.Variant) Other {
 	out.Replicas = need.Target() - from
 	out.Cost = v.CostPerHour(out.Replicas) - q.variant.Cost
 	// 2. The replicas that it may have.
-	if may, _ := decisionFor(q.decide(q.setup, fleet), v.Key); may.Target() < need.Target() {
+	if may, _ := decisionFor(q.decide(setup, fleet), v.Key); may.Target() < need.Target() {
 		out.Beside, out.Because = BesideCannot, q.missing(may, v)
 		return out
 	}
@@ -105,7 +106,7 @@ func (q questions) other(v scaling.Variant) Other {
 // decision waits for that. Else it returns the step of the fleet at rest.
 func (q questions) moves(to scaling.VariantKey) (*scaling.Step, bool) {
 	rest, _ := AtRest(q.from, q.snapshot.Model, q.targets())
-	d, _ := decisionFor(q.decide(q.setup, rest), to)
+	d, _ := decisionFor(q.decide(Unpaced(q.setup, q.snapshot.Model), rest), to)
 	if wanted(d) > targetOf(q.verdict, to) {
 		now, _ := decisionFor(q.verdict, to)
 		return new(now.Cause()), true

@@ -35,7 +35,7 @@ func advisory(c Case, models func(scaling.ModelKey) bool) Case {
 func TestAdviceStartsFromWhatRuns(t *testing.T) {
 	for seed := range uint64(race.Cases(300)) {
 		r := rand.New(rand.NewPCG(seed, 71))
-		c, e := randomSetup(randomCase(r), r)
+		e, c := randomSetup(r)
 		c = advisory(c, func(scaling.ModelKey) bool { return true })
 		verdict := e.Decide(c)
 		for key, v := range variantsOf(c) {
@@ -56,7 +56,7 @@ func TestAdviceTakesNothingFromDecisionsThatAreCarriedOut(t *testing.T) {
 	compared := 0
 	for seed := range uint64(race.Cases(400)) {
 		r := rand.New(rand.NewPCG(seed, 72))
-		c, e := randomSetup(randomCase(r), r)
+		e, c := randomSetup(r)
 		if len(c.Snapshots) < 2 {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // plantKey is the variant of a plant.
@@ -201,7 +202,7 @@ func TestFrozenVariantsKeepTheirReplicas(t *testing.T) {
 	held := map[scaling.Reason]int{}
 	for seed := range uint64(race.Cases(3000)) {
 		r := rand.New(rand.NewPCG(seed, 41))
-		c, e := randomSetup(randomCase(r), r)
+		e, c := randomSetup(r)
 		c.Cycle = "p-2"
 		for i := range c.Snapshots {
 			for j := range c.Snapshots[i].Variants {
@@ -290,8 +291,8 @@ func TestAFrozenModelAtZeroStartsOnlyWhereGrowthIsAllowed(t *testing.T) {
 			}}}
 			s.Load.GatewayQueue = scaling.Measured(3, scaling.Fresh)
 			c := Case{Now: now, Snapshots: []scaling.Snapshot{s}, History: memory.History{plantKey: {Desired: 0, DecidedAt: now.Add(-time.Hour)}}}
-			c.Policies = map[scaling.ModelKey]constrain.Pacing{m: {Zero: constrain.Zero{Enabled: true, Retention: 10 * time.Minute}}}
-			d := Setup{}.Decide(c).Plan.Decisions[0]
+			zero := constrain.Zero{Enabled: true, Retention: 10 * time.Minute}
+			d := Setup{Models: map[scaling.ModelKey]settings.Model{m: withPace(constrain.Pacing{Zero: zero})}}.Decide(c).Plan.Decisions[0]
 			if d.Target() != want {
 				t.Errorf("%d replicas, want %d: %+v", d.Target(), want, d.Steps)
 			}

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // BenchmarkThousandVariants decides on fleets of 1,000 variants with each engine, and reports the
@@ -20,15 +19,15 @@ import (
 func BenchmarkThousandVariants(b *testing.B) {
 	engines := []struct {
 		name   string
-		engine model.Engine
-		method model.Method
+		engine settings.Engine
+		method settings.Method
 	}{
-		{"saturation", model.Saturation, model.Spare},
-		{"tokens", model.Saturation, model.Tokens},
-		{"model", model.Queueing, model.Tokens},
-		{"hybrid", model.Hybrid, model.Tokens},
-		{"hybrid with spare capacity", model.Hybrid, model.Spare},
-		{"published", model.Published, model.Spare},
+		{"saturation", settings.Saturation, settings.Spare},
+		{"tokens", settings.Saturation, settings.Tokens},
+		{"model", settings.Queueing, settings.Tokens},
+		{"hybrid", settings.Hybrid, settings.Tokens},
+		{"hybrid with spare capacity", settings.Hybrid, settings.Spare},
+		{"published", settings.Published, settings.Spare},
 	}
 	for _, e := range engines {
 		for _, fleet := range []thousand{
@@ -39,9 +38,9 @@ func BenchmarkThousandVariants(b *testing.B) {
 			{name: "short of accelerators", each: 4, batch: 256, limited: true},
 		} {
 			b.Run(e.name+"/"+fleet.name, func(b *testing.B) {
-				settings := settingsOf(e.engine, e.method)
-				settings.Sizing.TTFTPercentile, settings.Sizing.ITLPercentile = 0.95, 0.95
-				cases, setup := fleet.live(settings)
+				how := settingsOf(e.engine, e.method)
+				how.Sizing.TTFTPercentile, how.Sizing.ITLPercentile = 0.95, 0.95
+				cases, setup := fleet.live(how)
 				i := 0
 				b.ResetTimer()
 				began := cpu(b)
@@ -65,18 +64,18 @@ type thousand struct {
 }
 
 // live returns the last cycles of half an hour, and their setup.
-func (f thousand) live(settings model.Settings) ([]Case, Setup) {
+func (f thousand) live(how settings.Model) ([]Case, Setup) {
 	const variants, tick, cycles, kept = 1000, time.Minute, 30, 4
 	if f.objective.Set() {
-		settings.Objective = f.objective
+		how.Objective = f.objective
 	}
-	settings.Limited = f.limited
-	setup := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: tick}
+	how.Limited = f.limited
+	setup := Setup{Models: map[scaling.ModelKey]settings.Model{}, Interval: tick}
 	sites := make([]*site, variants/f.each)
 	free := scaling.Accelerators(0)
 	for i := range sites {
-		sites[i] = f.site(i, settings, tick, cycles*tick)
-		setup.Models[modelOf(i)] = settings
+		sites[i] = f.site(i, how, tick, cycles*tick)
+		setup.Models[modelOf(i)] = how
 		for _, c := range sites[i].created {
 			free += scaling.Accelerators(len(c))
 		}
@@ -88,7 +87,7 @@ func (f thousand) live(settings model.Settings) ([]Case, Setup) {
 	past, r := memory.History{}, rand.New(rand.NewPCG(1, 1))
 	for n := range cycles {
 		t := time.Duration(n) * tick
-		c := Case{Now: now.Add(t), History: past, Policies: map[scaling.ModelKey]constrain.Pacing{}}
+		c := Case{Now: now.Add(t), History: past}
 		for i, s := range sites {
 			s.serve(t)
 			c.Snapshots = append(c.Snapshots, measured(s.observe(t), modelOf(i), r))
@@ -116,9 +115,9 @@ func modelOf(i int) scaling.ModelKey {
 }
 
 // site returns the i-th model, whose load grows, stays or falls.
-func (f thousand) site(i int, settings model.Settings, tick, length time.Duration) *site {
+func (f thousand) site(i int, how settings.Model, tick, length time.Duration) *site {
 	r := rand.New(rand.NewPCG(uint64(i), 1))
-	s := &site{settings: settings, tick: tick, window: tick, startUp: 2 * time.Minute, noise: r, spread: 0.05}
+	s := &site{settings: how, tick: tick, window: tick, startUp: 2 * time.Minute, noise: r, spread: 0.05}
 	for j := range f.each {
 		v := siteVariant(fmt.Sprintf("v%d", j), 10*(1+float64(j)), 1+float64(j)*0.7+r.Float64()/10, scaling.Replicas(max(1, 8/(1+j))))
 		v.Profile.MaxBatchSize, v.StartUp, v.Bounds.Max = f.batch, s.startUp, 32

@@ -9,11 +9,10 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/utils/clock"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/schedule"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // Cycle is one pass over the cluster through its ports. The fields up to Actuator
@@ -28,7 +27,7 @@ type Cycle struct {
 	Actuator  Actuator
 	// Policy returns the settings of a model. The cycle calls it once for each model. Nil decides
 	// all models by the documented settings, without a limit of pace.
-	Policy func(scaling.ModelKey) ModelSettings
+	Policy func(scaling.ModelKey) settings.Model
 	// Stock reads the inventory. The cycle calls it only while a model is limited. Nil
 	// means that the inventory is unknown.
 	Stock Stock
@@ -69,9 +68,9 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 		return fmt.Errorf("collecting metrics in cycle %s: %w", this, err)
 	}
 	history := c.Recorder.History().Inherit(fleet)
-	setup, policies := c.setup(ctx, fleet, snapshots)
+	setup := c.setup(ctx, fleet, snapshots)
 	setup.Interval = interval
-	from := Case{Cycle: this, Now: now, Snapshots: snapshots, Policies: policies, History: history}
+	from := Case{Cycle: this, Now: now, Snapshots: snapshots, History: history}
 	began := c.Clock.Now()
 	verdict := setup.Decide(from)
 	deciding := c.Clock.Since(began)
@@ -94,27 +93,26 @@ func (c *Cycle) Run(ctx context.Context, interval time.Duration) error {
 }
 
 // setup returns the settings of each model, the quotas and, where a model is limited, the
-// inventory; and the pace of each model.
-func (c *Cycle) setup(ctx context.Context, fleet scaling.Fleet, snapshots []scaling.Snapshot) (Setup, map[scaling.ModelKey]constrain.Pacing) {
+// inventory.
+func (c *Cycle) setup(ctx context.Context, fleet scaling.Fleet, snapshots []scaling.Snapshot) Setup {
 	var setup Setup
 	if c.Quotas != nil {
 		setup.Quotas = c.Quotas(fleet.Variants)
 	}
 	if c.Policy == nil {
-		return setup, nil
+		return setup
 	}
-	setup.Models = make(map[scaling.ModelKey]model.Settings, len(snapshots))
-	pace := make(map[scaling.ModelKey]constrain.Pacing, len(snapshots))
+	setup.Models = make(map[scaling.ModelKey]settings.Model, len(snapshots))
 	limited := false
 	for _, s := range snapshots {
-		p := c.Policy(s.Model)
-		setup.Models[s.Model], pace[s.Model] = p.Settings, p.Pacing
-		limited = limited || p.Settings.Limited
+		of := c.Policy(s.Model)
+		setup.Models[s.Model] = of
+		limited = limited || of.Limited
 	}
 	if limited && c.Stock != nil {
 		setup.Inventory = c.Stock.Inventory(ctx)
 	}
-	return setup, pace
+	return setup
 }
 
 // objectives returns the objectives of the models of a cycle, sorted by model.

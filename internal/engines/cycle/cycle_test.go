@@ -15,9 +15,9 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // world implements all dependencies of a cycle and notes the order of its calls.
@@ -176,9 +176,9 @@ func TestACycleDecidesUnderThePolicyOfEachModel(t *testing.T) {
 	w := &world{history: memory.History{key: {Desired: 1, DecidedAt: now.Add(-time.Hour), ProgressAt: now.Add(-time.Hour)}}, full: true}
 	c := newCycle(w)
 	var asked []scaling.ModelKey
-	c.Policy = func(m scaling.ModelKey) ModelSettings {
+	c.Policy = func(m scaling.ModelKey) settings.Model {
 		asked = append(asked, m)
-		return ModelSettings{Settings: model.Default(), Pacing: constrain.Pacing{ScaleUpStabilization: time.Minute}}
+		return withPace(constrain.Pacing{ScaleUpStabilization: time.Minute})
 	}
 	w.present = scaling.ReplicaCounts{Observed: true, Current: 1, Ready: 1}
 	if err := c.Run(t.Context(), time.Minute); err != nil {
@@ -227,10 +227,10 @@ func TestOnlyALimitedModelAsksWhatAcceleratorsThereAre(t *testing.T) {
 			c.Quotas = func(variants []scaling.Variant) []scaling.Quota {
 				return []scaling.Quota{{Namespace: variants[0].Key.Namespace, Accelerator: variants[0].Accelerator, GPUs: tt.quota}}
 			}
-			c.Policy = func(scaling.ModelKey) ModelSettings {
-				settings := model.Default()
-				settings.Limited = tt.limited
-				return ModelSettings{Settings: settings}
+			c.Policy = func(scaling.ModelKey) settings.Model {
+				how := settings.Default()
+				how.Limited = tt.limited
+				return how
 			}
 			if err := c.Run(t.Context(), time.Minute); err != nil {
 				t.Fatal(err)
@@ -245,20 +245,20 @@ func TestOnlyALimitedModelAsksWhatAcceleratorsThereAre(t *testing.T) {
 func TestARecordHoldsTheObjectivesOfItsModels(t *testing.T) {
 	w, of := &world{}, scaling.ModelKey{Namespace: "ns", ID: "m"}
 	c := newCycle(w)
-	settings := model.Default()
-	c.Policy = func(scaling.ModelKey) ModelSettings { return ModelSettings{Settings: settings} }
+	how := settings.Default()
+	c.Policy = func(scaling.ModelKey) settings.Model { return how }
 	if err := c.Run(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.last.Objectives; got != nil {
 		t.Errorf("of a model without one there is %v", got)
 	}
-	settings.Objective = scaling.Objective{Class: "Premium", Priority: 1, TTFT: 500, ITL: 24}
-	settings.Sizing.TTFTPercentile = 0.9
+	how.Objective = scaling.Objective{Class: "Premium", Priority: 1, TTFT: 500, ITL: 24}
+	how.Sizing.TTFTPercentile = 0.9
 	if err := c.Run(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	want := []scaling.ModelObjective{{Model: of, Objective: settings.Objective, TTFTPercentile: 0.9}}
+	want := []scaling.ModelObjective{{Model: of, Objective: how.Objective, TTFTPercentile: 0.9}}
 	if diff := cmp.Diff(want, w.last.Objectives); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

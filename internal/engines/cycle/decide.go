@@ -13,6 +13,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // Case holds all inputs of a cycle's decision except the Setup.
@@ -21,7 +22,6 @@ type Case struct {
 	Cycle     scaling.CycleID
 	Now       time.Time
 	Snapshots []scaling.Snapshot
-	Policies  map[scaling.ModelKey]constrain.Pacing // a model without one has the zero Pacing
 	History   memory.History
 }
 
@@ -39,13 +39,21 @@ type Verdict struct {
 // Setup says how models are decided. The zero value decides every model by the documented
 // settings.
 type Setup struct {
-	// Models has the settings of each model. A model without an entry uses model.Default.
-	Models map[scaling.ModelKey]model.Settings
+	// Models has the settings of each model. A model without an entry uses settings.Default.
+	Models map[scaling.ModelKey]settings.Model
 	// Interval is the planned time to the next cycle, 0 where only a change starts one.
 	Interval time.Duration
 	// Inventory and Quotas bound the accelerators of limited models.
 	Inventory scaling.Inventory
 	Quotas    []scaling.Quota
+}
+
+// settings returns the settings of a model.
+func (e Setup) settings(m scaling.ModelKey) settings.Model {
+	if of, ok := e.Models[m]; ok {
+		return of
+	}
+	return settings.Default()
 }
 
 // Decide runs the pipeline from Snapshot to Plan: analyze, optimize, constrain. Each step
@@ -81,7 +89,6 @@ type look struct {
 	past      memory.History                    // of the variants, updated to now
 	memory    map[scaling.Part]memory.ModelPast // likewise
 	activity  map[scaling.ModelKey]memory.Activity
-	policies  map[scaling.ModelKey]constrain.Pacing
 }
 
 // observe returns the snapshots and their variants, and the history updated to now by them. It
@@ -90,7 +97,7 @@ func observe(c Case) look {
 	seen := look{
 		at: c.Now, cycle: c.Cycle,
 		snapshots: slices.SortedFunc(frozen(c.Snapshots), func(a, b scaling.Snapshot) int { return a.Model.Compare(b.Model) }),
-		variants:  map[scaling.VariantKey]scaling.Variant{}, past: memory.History{}, policies: c.Policies,
+		variants:  map[scaling.VariantKey]scaling.Variant{}, past: memory.History{},
 		memory: make(map[scaling.Part]memory.ModelPast, len(c.Snapshots)), activity: make(map[scaling.ModelKey]memory.Activity, len(c.Snapshots)),
 	}
 	for _, s := range seen.snapshots {
@@ -210,8 +217,12 @@ func (e Setup) constrain(seen look, alone choices, wanted wants) grants {
 			resumed[v.Key] = seen.past[v.Key].Busy.Size(s)
 		}
 	}
+	policies := make(map[scaling.ModelKey]constrain.Pacing, len(e.Models))
+	for m, of := range e.Models {
+		policies[m] = of.Pacing
+	}
 	in := constrain.Input{
-		Now: seen.at, Cycle: seen.cycle, Variants: seen.variants, Policies: seen.policies, History: seen.past,
+		Now: seen.at, Cycle: seen.cycle, Variants: seen.variants, Policies: policies, History: seen.past,
 		Activity: seen.activity, Resumed: resumed, Limits: wanted.limits, Roles: alone.roles(seen),
 	}
 	return grants{in, constrain.Apply(in, wanted.plan)}
@@ -245,9 +256,9 @@ func (e Setup) withoutAdvice(seen look, alone choices, granted grants) grants {
 	apart := e
 	apart.Models = maps.Clone(e.Models)
 	for m := range advisory {
-		settings := apart.Models[m]
-		settings.Limited = false // its replicas are not asked back for the sake of advice
-		apart.Models[m] = settings
+		of := e.settings(m)
+		of.Limited = false // its replicas are not asked back for the sake of advice
+		apart.Models[m] = of
 	}
 	scaledOnly := apart.constrain(seen, held, apart.share(seen, held))
 	merged := scaling.Plan{At: granted.plan.At, Decisions: slices.Clone(scaledOnly.plan.Decisions)}
@@ -389,16 +400,13 @@ func (e Setup) shared(seen look) map[scaling.VariantKey]memory.Shared {
 // requests of the model wait or arrive and no replica of the part is Ready. whole is the load of
 // the model. It also returns the time since when each variant is called.
 func (e Setup) decide(s scaling.Snapshot, whole scaling.Load, past memory.History, shared map[scaling.VariantKey]memory.Shared) (model.Outcome, map[scaling.VariantKey]time.Time) {
-	settings, ok := e.Models[s.Model]
-	if !ok {
-		settings = model.Default()
-	}
-	settings.Objective = settings.Objective.Of(s.Role)
-	out := model.Decide(model.Input{Snapshot: s, History: past, Settings: settings, Interval: e.Interval, Shared: shared})
+	of := e.settings(s.Model)
+	of.Objective = of.Objective.Of(s.Role)
+	out := model.Decide(model.Input{Snapshot: s, History: past, Settings: of, Interval: e.Interval, Shared: shared})
 	if s.Role != "" {
 		s.Load = waitsFor(s.Load, whole)
 	}
-	wake := scalefromzero.Decide(scalefromzero.Input{Snapshot: s, History: past, Inventory: e.Inventory, Objective: settings.Objective, Sizing: settings.Sizing})
+	wake := scalefromzero.Decide(scalefromzero.Input{Snapshot: s, History: past, Inventory: e.Inventory, Objective: of.Objective, Sizing: of.Sizing})
 	if wake.Decisions != nil {
 		out.Decisions, out.Votes = wake.Decisions, nil
 	}
@@ -451,11 +459,11 @@ func (e Setup) contend(seen look, alone choices) (contenders []optimizer.Contend
 		}
 	}
 	for _, s := range seen.parts {
-		out, settings := alone.outcomes[s.Part()], e.Models[s.Model]
-		contends := settings.Limited && out.Votes != nil && s.Role == ""
+		out, of := alone.outcomes[s.Part()], e.settings(s.Model)
+		contends := of.Limited && out.Votes != nil && s.Role == ""
 		if contends {
-			contenders = append(contenders, optimizer.Contender{Votes: *out.Votes, Decisions: out.Decisions, Rank: settings.Objective.Rank()})
-		} else if s.Role != "" && settings.Limited {
+			contenders = append(contenders, optimizer.Contender{Votes: *out.Votes, Decisions: out.Decisions, Rank: of.Objective.Rank()})
+		} else if s.Role != "" && of.Limited {
 			continue // constrain.Capacity gives both roles accelerators in proportion
 		}
 		for _, d := range out.Decisions {
@@ -476,13 +484,13 @@ func (e Setup) contend(seen look, alone choices) (contenders []optimizer.Contend
 func (e Setup) limits(alone choices) constrain.Limits {
 	limits := constrain.Limits{Models: map[scaling.ModelKey]constrain.LimitedModel{}, Inventory: e.Inventory, Quotas: e.Quotas}
 	for part, out := range alone.outcomes {
-		settings, ok := e.Models[part.Model]
-		if !ok || !settings.Limited {
+		of := e.settings(part.Model)
+		if !of.Limited {
 			continue
 		}
 		limited, has := limits.Models[part.Model]
 		if !has {
-			limited = constrain.LimitedModel{Rank: settings.Objective.Rank(), Utilization: map[scaling.VariantKey]float64{}}
+			limited = constrain.LimitedModel{Rank: of.Objective.Rank(), Utilization: map[scaling.VariantKey]float64{}}
 			limits.Models[part.Model] = limited
 		}
 		for _, c := range out.Analyses[0].Variants {

@@ -11,18 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // randomCase draws a fleet with faults of all kinds: unreadable targets, pods that do not start or
-// do not report, old readings, orders that did not arrive, bounds that contradict the replicas.
-func randomCase(r *rand.Rand) Case {
-	c := Case{Now: now, History: memory.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
+// do not report, old readings, orders that did not arrive, bounds that contradict the replicas. The
+// setup limits the pace of some models.
+func randomCase(r *rand.Rand) (Setup, Case) {
+	e, c := Setup{Models: map[scaling.ModelKey]settings.Model{}}, Case{Now: now, History: memory.History{}}
 	for m := range 1 + r.IntN(4) {
 		// Two models may share an ID in different namespaces.
 		model := scaling.ModelKey{Namespace: fmt.Sprintf("ns%d", m%2), ID: fmt.Sprintf("model-%d", m/2)}
@@ -62,13 +63,20 @@ func randomCase(r *rand.Rand) Case {
 		}
 		c.Snapshots = append(c.Snapshots, s)
 		if r.IntN(2) == 0 {
-			c.Policies[model] = constrain.Pacing{
+			e.Models[model] = withPace(constrain.Pacing{
 				ScaleUpStabilization: time.Duration(r.IntN(2)) * time.Minute, ScaleDownStabilization: time.Duration(r.IntN(4)) * time.Minute,
 				MaxScaleUpStep: scaling.Replicas(r.IntN(3)), MaxScaleDownStep: scaling.Replicas(r.IntN(3)),
-			}
+			})
 		}
 	}
-	return c
+	return e, c
+}
+
+// withPace returns the documented settings with a pace.
+func withPace(p constrain.Pacing) settings.Model {
+	how := settings.Default()
+	how.Pacing = p
+	return how
 }
 
 // randomWants draws the wants of the last minutes, around a decision; sometimes there are none.
@@ -99,7 +107,7 @@ func randomSample(r *rand.Rand, key scaling.VariantKey, n scaling.Replicas) scal
 // shuffled returns the same case with every slice in another order.
 func shuffled(c Case, r *rand.Rand) Case {
 	shuffle := func(n int, swap func(i, j int)) { r.Shuffle(n, swap) }
-	out := Case{Cycle: c.Cycle, Now: c.Now, History: c.History, Policies: c.Policies, Snapshots: slices.Clone(c.Snapshots)}
+	out := Case{Cycle: c.Cycle, Now: c.Now, History: c.History, Snapshots: slices.Clone(c.Snapshots)}
 	for i, s := range out.Snapshots {
 		s.Variants, s.Replicas, s.Roles = slices.Clone(s.Variants), slices.Clone(s.Replicas), slices.Clone(s.Roles)
 		shuffle(len(s.Roles), func(a, b int) { s.Roles[a], s.Roles[b] = s.Roles[b], s.Roles[a] })
@@ -114,17 +122,18 @@ func shuffled(c Case, r *rand.Rand) Case {
 }
 
 // forRandomCases runs check on many cases, each from its own seed. A failure names the seed.
-func forRandomCases(t *testing.T, check func(t *testing.T, c Case, r *rand.Rand)) {
+func forRandomCases(t *testing.T, check func(t *testing.T, e Setup, c Case, r *rand.Rand)) {
 	t.Helper()
 	forSeeds(t, 3000, check)
 }
 
 // forSeeds is forRandomCases with so many cases.
-func forSeeds(t *testing.T, cases int, check func(t *testing.T, c Case, r *rand.Rand)) {
+func forSeeds(t *testing.T, cases int, check func(t *testing.T, e Setup, c Case, r *rand.Rand)) {
 	t.Helper()
 	for seed := range uint64(race.Cases(cases)) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		check(t, randomCase(r), r)
+		e, c := randomCase(r)
+		check(t, e, c, r)
 		if t.Failed() {
 			t.Fatalf("failed with seed %d", seed)
 		}
@@ -132,21 +141,21 @@ func forSeeds(t *testing.T, cases int, check func(t *testing.T, c Case, r *rand.
 }
 
 func TestShuffledInputGivesByteEqualVerdicts(t *testing.T) {
-	forRandomCases(t, func(t *testing.T, c Case, r *rand.Rand) {
-		want := encode(t, Setup{}.Decide(c))
-		if got := encode(t, Setup{}.Decide(c)); got != want {
+	forRandomCases(t, func(t *testing.T, e Setup, c Case, r *rand.Rand) {
+		want := encode(t, e.Decide(c))
+		if got := encode(t, e.Decide(c)); got != want {
 			t.Errorf("the same case twice:\n%s\n%s", want, got)
 		}
-		if got := encode(t, Setup{}.Decide(shuffled(c, r))); got != want {
+		if got := encode(t, e.Decide(shuffled(c, r))); got != want {
 			t.Errorf("the case shuffled:\n%s\n%s", want, got)
 		}
 	})
 }
 
 func TestDecideLeavesItsInputAlone(t *testing.T) {
-	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
+	forSeeds(t, 800, func(t *testing.T, e Setup, c Case, _ *rand.Rand) {
 		before, remembered := encode(t, c.Snapshots), historyLines(c.History)
-		Setup{}.Decide(c)
+		e.Decide(c)
 		if after := encode(t, c.Snapshots); after != before {
 			t.Errorf("snapshots before:\n%s\nafter:\n%s", before, after)
 		}
@@ -157,9 +166,9 @@ func TestDecideLeavesItsInputAlone(t *testing.T) {
 }
 
 func TestTargetsAreWithinBounds(t *testing.T) {
-	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
+	forRandomCases(t, func(t *testing.T, e Setup, c Case, _ *rand.Rand) {
 		variants := variantsOf(c)
-		for _, d := range (Setup{}).Decide(c).Plan.Decisions {
+		for _, d := range e.Decide(c).Plan.Decisions {
 			if v := variants[d.Variant]; v.Bounds.Clamp(d.Target()) != d.Target() {
 				t.Errorf("%s: target %d outside %+v", d.Variant, d.Target(), v.Bounds)
 			}
@@ -168,8 +177,8 @@ func TestTargetsAreWithinBounds(t *testing.T) {
 }
 
 func TestStepsAreAChain(t *testing.T) {
-	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
-		for _, d := range (Setup{}).Decide(c).Plan.Decisions {
+	forRandomCases(t, func(t *testing.T, e Setup, c Case, _ *rand.Rand) {
+		for _, d := range e.Decide(c).Plan.Decisions {
 			at := d.Current
 			for _, s := range d.Steps {
 				if s.From != at || s.Reason == "" || s.Detail == "" {
@@ -185,10 +194,10 @@ func TestStepsAreAChain(t *testing.T) {
 // So a model keeps at least as many replicas as have no fresh readings, or the decided or
 // running number where that is smaller, except by a bound.
 func TestDoubtfulReplicasAreKept(t *testing.T) {
-	for name, setup := range map[string]func(Case) Setup{"measured": func(Case) Setup { return Setup{} }, "published": published} {
+	for name, setup := range map[string]func(Setup, Case) Setup{"measured": func(e Setup, _ Case) Setup { return e }, "published": published} {
 		t.Run(name, func(t *testing.T) {
-			forSeeds(t, 1500, func(t *testing.T, c Case, _ *rand.Rand) {
-				verdict := setup(c).Decide(c)
+			forSeeds(t, 1500, func(t *testing.T, e Setup, c Case, _ *rand.Rand) {
+				verdict := setup(e, c).Decide(c)
 				for _, s := range c.Snapshots {
 					doubtful, least, kept := scaling.Replicas(0), scaling.Replicas(0), scaling.Replicas(0)
 					for _, r := range s.Replicas {
@@ -216,13 +225,13 @@ func TestDoubtfulReplicasAreKept(t *testing.T) {
 	}
 }
 
-// published decides every model by the published rule.
-func published(c Case) Setup {
-	settings := model.Default()
-	settings.Engine = model.Published
-	out := Setup{Models: map[scaling.ModelKey]model.Settings{}}
+// published returns e with every model of c decided by the published rule.
+func published(e Setup, c Case) Setup {
+	out := Setup{Models: map[scaling.ModelKey]settings.Model{}}
 	for _, s := range c.Snapshots {
-		out.Models[s.Model] = settings
+		how := e.settings(s.Model)
+		how.Engine = settings.Published
+		out.Models[s.Model] = how
 	}
 	return out
 }
@@ -230,9 +239,9 @@ func published(c Case) Setup {
 // TestPublishedEngineChangesOneReplicaOfAModel: apart from bounds and cancelled removals, a
 // cycle adds or removes at most one replica of a model.
 func TestPublishedEngineChangesOneReplicaOfAModel(t *testing.T) {
-	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
+	forRandomCases(t, func(t *testing.T, e Setup, c Case, _ *rand.Rand) {
 		changed := map[scaling.ModelKey]int{}
-		for _, d := range published(c).Decide(c).Plan.Decisions {
+		for _, d := range published(e, c).Decide(c).Plan.Decisions {
 			switch first := d.Steps[0]; first.Reason {
 			case scaling.ReasonSaturated, scaling.ReasonSpareCapacity:
 				changed[d.Model]++
@@ -256,13 +265,13 @@ func TestPublishedEngineChangesOneReplicaOfAModel(t *testing.T) {
 // TestModelsAreIndependent is rule 11 and more: other models do not change the decision
 // about a model.
 func TestModelsAreIndependent(t *testing.T) {
-	forRandomCases(t, func(t *testing.T, c Case, _ *rand.Rand) {
+	forRandomCases(t, func(t *testing.T, e Setup, c Case, _ *rand.Rand) {
 		apart := []scaling.Decision{}
 		for _, s := range c.Snapshots {
-			apart = append(apart, Setup{}.Decide(Case{Now: c.Now, Snapshots: []scaling.Snapshot{s}, Policies: c.Policies, History: c.History}).Plan.Decisions...)
+			apart = append(apart, e.Decide(Case{Now: c.Now, Snapshots: []scaling.Snapshot{s}, History: c.History}).Plan.Decisions...)
 		}
 		slices.SortFunc(apart, func(a, b scaling.Decision) int { return a.Variant.Compare(b.Variant) })
-		together := append([]scaling.Decision{}, Setup{}.Decide(c).Plan.Decisions...)
+		together := append([]scaling.Decision{}, e.Decide(c).Plan.Decisions...)
 		if a, b := encode(t, apart), encode(t, together); a != b {
 			t.Errorf("apart:\n%s\ntogether:\n%s", a, b)
 		}

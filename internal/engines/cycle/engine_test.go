@@ -7,33 +7,33 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // siteObjective is what a replica meets up to about three quarters of its highest rate.
 var siteObjective = scaling.Objective{Class: "premium", Priority: 1, TTFT: 1000, ITL: 40}
 
 // covering are the engines that know the demand of a model.
-var covering = map[string]model.Settings{
-	"tokens":                 settingsOf(model.Saturation, model.Tokens),
-	"model":                  settingsOf(model.Queueing, model.Spare),
-	"hybrid with spare":      settingsOf(model.Hybrid, model.Spare),
-	"hybrid with the tokens": settingsOf(model.Hybrid, model.Tokens),
+var covering = map[string]settings.Model{
+	"tokens":                 settingsOf(settings.Saturation, settings.Tokens),
+	"model":                  settingsOf(settings.Queueing, settings.Spare),
+	"hybrid with spare":      settingsOf(settings.Hybrid, settings.Spare),
+	"hybrid with the tokens": settingsOf(settings.Hybrid, settings.Tokens),
 }
 
-func settingsOf(e model.Engine, m model.Method) model.Settings {
-	s := model.Default()
+func settingsOf(e settings.Engine, m settings.Method) settings.Model {
+	s := settings.Default()
 	s.Engine, s.Method, s.Objective = e, m, siteObjective
 	return s
 }
 
 // forEngines runs a test with each covering engine.
-func forEngines(t *testing.T, test func(t *testing.T, s model.Settings)) {
+func forEngines(t *testing.T, test func(t *testing.T, s settings.Model)) {
 	t.Helper()
-	for name, settings := range covering {
-		t.Run(name, func(t *testing.T) { test(t, settings) })
+	for name, how := range covering {
+		t.Run(name, func(t *testing.T) { test(t, how) })
 	}
 }
 
@@ -53,11 +53,11 @@ func perReplica(t *testing.T, v scaling.Variant) float64 {
 }
 
 // needs finds by trial the fewest replicas of a variant that the engine keeps at a rate.
-func needs(t *testing.T, settings model.Settings, v scaling.Variant, rate float64) scaling.Replicas {
+func needs(t *testing.T, how settings.Model, v scaling.Variant, rate float64) scaling.Replicas {
 	t.Helper()
 	for n := scaling.Replicas(1); n < 1000; n++ {
 		v.Replicas = scaling.ReplicaCounts{Observed: true, Current: n, Ready: n}
-		s := site{variants: []scaling.Variant{v}, settings: settings, rate: steady(rate), tick: 15 * time.Second, startUp: time.Minute}
+		s := site{variants: []scaling.Variant{v}, settings: how, rate: steady(rate), tick: 15 * time.Second, startUp: time.Minute}
 		if float64(n)*most(v.Profile) >= rate && s.run(15 * time.Second)[0] <= n {
 			return n
 		}
@@ -69,13 +69,13 @@ func needs(t *testing.T, settings model.Settings, v scaling.Variant, rate float6
 // TestEnginesOrderNoMoreThanConstantDemandNeeds is rule 4 for engines that may order many replicas
 // at once, while queues build up.
 func TestEnginesOrderNoMoreThanConstantDemandNeeds(t *testing.T) {
-	forEngines(t, func(t *testing.T, settings model.Settings) {
+	forEngines(t, func(t *testing.T, how settings.Model) {
 		for _, rate := range []float64{2, 23, 117} {
-			need := needs(t, settings, siteVariant("v", 10, 1, 1), rate)
+			need := needs(t, how, siteVariant("v", 10, 1, 1), rate)
 			for _, startUp := range []time.Duration{20 * time.Second, 90 * time.Second, 4 * time.Minute} {
 				for _, tick := range []time.Duration{15 * time.Second, time.Minute} {
 					for _, window := range []time.Duration{0, time.Minute} {
-						s := site{variants: []scaling.Variant{siteVariant("v", 10, 1, 1)}, settings: settings, rate: steady(rate), startUp: startUp, tick: tick, window: window}
+						s := site{variants: []scaling.Variant{siteVariant("v", 10, 1, 1)}, settings: how, rate: steady(rate), startUp: startUp, tick: tick, window: window}
 						sums := s.run(25 * time.Minute)
 						if got := slices.Max(sums); got > need+1 {
 							t.Errorf("rate %g, start-up %s, tick %s: ordered %d replicas, %d are needed", rate, startUp, tick, got, need)
@@ -106,12 +106,12 @@ func TestModelEngineOrdersWhatTheObjectivesTake(t *testing.T) {
 // TestTenfoldStepIsServedWithinAStartUp: the supply for ten times the load is Ready one
 // start-up and two cycles after the readings show it.
 func TestTenfoldStepIsServedWithinAStartUp(t *testing.T) {
-	for name, settings := range covering {
+	for name, how := range covering {
 		for _, startUp := range []time.Duration{45 * time.Second, 3 * time.Minute} {
 			for _, window := range []time.Duration{0, time.Minute} {
 				const step = 20 * time.Minute
 				s := site{
-					variants: []scaling.Variant{siteVariant("v", 10, 1, 2)}, settings: settings, startUp: startUp, tick: 15 * time.Second, window: window,
+					variants: []scaling.Variant{siteVariant("v", 10, 1, 2)}, settings: how, startUp: startUp, tick: 15 * time.Second, window: window,
 					rate: func(t time.Duration) float64 {
 						if t < step {
 							return 8
@@ -124,7 +124,7 @@ func TestTenfoldStepIsServedWithinAStartUp(t *testing.T) {
 				if s.ready[at] < 80 {
 					t.Errorf("%s, start-up %s, window %s: capacity %.3g requests/s, 80 arrive", name, startUp, window, s.ready[at])
 				}
-				if need := needs(t, settings, siteVariant("v", 10, 1, 1), 80); slices.Max(sums) > need+1 {
+				if need := needs(t, how, siteVariant("v", 10, 1, 1), 80); slices.Max(sums) > need+1 {
 					t.Errorf("%s, start-up %s, window %s: ordered %d replicas, %d are needed", name, startUp, window, slices.Max(sums), need)
 				}
 			}
@@ -136,11 +136,11 @@ func TestTenfoldStepIsServedWithinAStartUp(t *testing.T) {
 // has a noise of a tenth, far more than that of arrivals. It may look twice like less load, and
 // twice like more.
 func TestNoiseOfATenthMovesNoFleetForEver(t *testing.T) {
-	forEngines(t, func(t *testing.T, settings model.Settings) {
+	forEngines(t, func(t *testing.T, how settings.Model) {
 		for seed := range uint64(2) {
 			r := rand.New(rand.NewPCG(seed, 11))
 			s := site{
-				variants: []scaling.Variant{siteVariant("v", 10, 1, scaling.Replicas(1+r.IntN(30))), siteVariant("w", 24, 2.6, scaling.Replicas(r.IntN(4)))}, settings: settings,
+				variants: []scaling.Variant{siteVariant("v", 10, 1, scaling.Replicas(1+r.IntN(30))), siteVariant("w", 24, 2.6, scaling.Replicas(r.IntN(4)))}, settings: how,
 				rate: steady(3 + 60*r.Float64()), startUp: 90 * time.Second, tick: time.Minute, window: time.Minute, noise: r, spread: 0.1,
 				policy: documented,
 			}
@@ -162,11 +162,11 @@ func TestNoiseOfATenthMovesNoFleetForEver(t *testing.T) {
 // TestBlindEnginesNeverShrink is rule 1: no replica is removed while the readings fail,
 // whatever the load was before.
 func TestBlindEnginesNeverShrink(t *testing.T) {
-	forEngines(t, func(t *testing.T, settings model.Settings) {
+	forEngines(t, func(t *testing.T, how settings.Model) {
 		for seed := range uint64(3) {
 			r := rand.New(rand.NewPCG(seed, 13))
 			s := site{
-				variants: []scaling.Variant{siteVariant("v", 10, 1, scaling.Replicas(2+r.IntN(6))), siteVariant("w", 24, 2.6, scaling.Replicas(r.IntN(4)))}, settings: settings,
+				variants: []scaling.Variant{siteVariant("v", 10, 1, scaling.Replicas(2+r.IntN(6))), siteVariant("w", 24, 2.6, scaling.Replicas(r.IntN(4)))}, settings: how,
 				rate: func(t time.Duration) float64 { return 20 * (1 + math.Sin(t.Minutes()/7)) }, startUp: time.Minute, tick: 15 * time.Second,
 			}
 			s.blind = func(t time.Duration) bool { return (t/(8*time.Minute)+time.Duration(seed))%2 == 1 }
@@ -183,9 +183,9 @@ func TestBlindEnginesNeverShrink(t *testing.T) {
 // TestCheaperMixIsFoundAndKept: a fleet of the dear variant is replaced by one of the cheap
 // variant, and the new replicas are Ready before the old ones are removed.
 func TestCheaperMixIsFoundAndKept(t *testing.T) {
-	forEngines(t, func(t *testing.T, settings model.Settings) {
+	forEngines(t, func(t *testing.T, how settings.Model) {
 		s := site{
-			variants: []scaling.Variant{siteVariant("cheap", 10, 1, 0), siteVariant("dear", 50, 2, 6)}, settings: settings,
+			variants: []scaling.Variant{siteVariant("cheap", 10, 1, 0), siteVariant("dear", 50, 2, 6)}, settings: how,
 			rate: steady(50), startUp: 2 * time.Minute, tick: 30 * time.Second, policy: documented,
 		}
 		s.run(3 * time.Hour)

@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // lookingAhead are the engines that forecast the arrival rate.
-var lookingAhead = map[string]model.Settings{
-	"model":             settingsOf(model.Queueing, model.Spare),
-	"hybrid":            settingsOf(model.Hybrid, model.Spare),
-	"hybrid and tokens": settingsOf(model.Hybrid, model.Tokens),
+var lookingAhead = map[string]settings.Model{
+	"model":             settingsOf(settings.Queueing, settings.Spare),
+	"hybrid":            settingsOf(settings.Hybrid, settings.Spare),
+	"hybrid and tokens": settingsOf(settings.Hybrid, settings.Tokens),
 }
 
 // TestRampIsServedByWhatIsReady: for twenty minutes the rate grows by a replica or more per
@@ -25,11 +25,11 @@ var lookingAhead = map[string]model.Settings{
 func TestRampIsServedByWhatIsReady(t *testing.T) {
 	const from, begin, length = 10.0, 10 * time.Minute, 20 * time.Minute
 	v := siteVariant("v", 10, 1, 3)
-	for name, settings := range lookingAhead {
+	for name, how := range lookingAhead {
 		for _, tick := range []time.Duration{15 * time.Second, time.Minute} {
 			for _, growth := range []float64{2, 6} { // requests/s per minute
 				s := site{
-					variants: []scaling.Variant{v}, settings: settings, startUp: 108 * time.Second, tick: tick, window: time.Minute,
+					variants: []scaling.Variant{v}, settings: how, startUp: 108 * time.Second, tick: tick, window: time.Minute,
 					rate: func(t time.Duration) float64 { return from + growth*min(max(0, t-begin), length).Minutes() },
 				}
 				sums := s.run(60 * time.Minute)
@@ -42,7 +42,7 @@ func TestRampIsServedByWhatIsReady(t *testing.T) {
 				}
 				// When the ramp ends, orders exceed the need by the growth that was expected: that
 				// of four windows, and of the one in which the ramp ends.
-				need := needs(t, settings, v, s.rate(time.Hour))
+				need := needs(t, how, v, s.rate(time.Hour))
 				if most := need + scaling.Replicas(math.Ceil(growth*5/perReplica(t, v))); slices.Max(sums) > most {
 					t.Errorf("%s, tick %s, %g more a minute: ordered %d replicas, %d are needed in the end", name, tick, growth, slices.Max(sums), need)
 				}
@@ -56,7 +56,7 @@ func TestRampIsServedByWhatIsReady(t *testing.T) {
 // replica.
 func TestPoissonDemandOrdersOneReplicaTooManyAtMost(t *testing.T) {
 	v := siteVariant("v", 10, 1, 1)
-	for name, settings := range lookingAhead {
+	for name, how := range lookingAhead {
 		for seed, rate := range []float64{2, 20, 90} {
 			r := rand.New(rand.NewPCG(uint64(seed), 17))
 			counts := make([]float64, 12*60)
@@ -66,12 +66,12 @@ func TestPoissonDemandOrdersOneReplicaTooManyAtMost(t *testing.T) {
 				}
 			}
 			s := site{
-				variants: []scaling.Variant{v}, settings: settings, startUp: 108 * time.Second, tick: time.Minute,
+				variants: []scaling.Variant{v}, settings: how, startUp: 108 * time.Second, tick: time.Minute,
 				rate: func(t time.Duration) float64 { return counts[int(t.Minutes())%len(counts)] / 60 }, policy: documented,
 			}
 			sums := s.run(12 * time.Hour)
 			// Orders of the first minutes also clear what waited for the first replicas.
-			if need := needs(t, settings, v, slices.Max(counts)/60); slices.Max(sums) > need+1 {
+			if need := needs(t, how, v, slices.Max(counts)/60); slices.Max(sums) > need+1 {
 				t.Errorf("%s, %g requests/s: ordered %d replicas, the highest rate of %.3g needs %d", name, rate, slices.Max(sums), slices.Max(counts)/60, need)
 			}
 		}
@@ -80,9 +80,9 @@ func TestPoissonDemandOrdersOneReplicaTooManyAtMost(t *testing.T) {
 
 // TestAForecastThatOrdersIsExplained also where the present demand is met.
 func TestAForecastThatOrdersIsExplained(t *testing.T) {
-	for name, settings := range lookingAhead {
+	for name, how := range lookingAhead {
 		s := site{
-			variants: []scaling.Variant{siteVariant("v", 10, 1, 8)}, settings: settings, startUp: 108 * time.Second, tick: time.Minute, window: time.Minute,
+			variants: []scaling.Variant{siteVariant("v", 10, 1, 8)}, settings: how, startUp: 108 * time.Second, tick: time.Minute, window: time.Minute,
 			rate: func(t time.Duration) float64 { return 10 + 3*t.Minutes() },
 		}
 		found := false

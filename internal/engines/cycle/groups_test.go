@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // groupOf returns a variant whose replica is a group of pods with 8 H100 each, fast times as fast
@@ -30,12 +30,12 @@ func TestOfTwoSizesOfGroupsTheCheaperPerTokenGrows(t *testing.T) {
 		"two pods never meet the objective":            {0.4, 0.75, 1, "four"}, // ITL of 51 and 27 ms with one request; the objective is 40
 	} {
 		t.Run(name, func(t *testing.T) {
-			forEngines(t, func(t *testing.T, settings model.Settings) {
-				if tc.two < 0.5 && settings.Engine == model.Saturation {
+			forEngines(t, func(t *testing.T, how settings.Model) {
+				if tc.two < 0.5 && how.Engine == settings.Saturation {
 					return // it knows no objective
 				}
 				s := site{
-					variants: []scaling.Variant{groupOf("four", 4, tc.four, tc.fours), groupOf("two", 2, tc.two, 1)}, settings: settings,
+					variants: []scaling.Variant{groupOf("four", 4, tc.four, tc.fours), groupOf("two", 2, tc.two, 1)}, settings: how,
 					rate: steady(100), startUp: time.Minute, tick: 15 * time.Second, policy: documented,
 				}
 				s.run(time.Hour)
@@ -60,7 +60,7 @@ func TestTheGroupThatHasRoomGrows(t *testing.T) {
 		rate: steady(140), tick: 15 * time.Second, created: [][]time.Duration{nil, {-time.Hour}}, ready: []float64{10},
 	}
 	s.settings.Limited = true
-	e := Setup{Models: map[scaling.ModelKey]model.Settings{siteModel: s.settings}, Inventory: scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{
+	e := Setup{Models: map[scaling.ModelKey]settings.Model{siteModel: s.settings}, Inventory: scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{
 		{Accelerator: "H100", Total: 40, Free: []scaling.FreeNodes{{GPUs: 8, Nodes: 3}}},
 	}}}
 	for _, d := range e.Decide(Case{Now: now, Snapshots: []scaling.Snapshot{s.observe(0)}}).Plan.Decisions {

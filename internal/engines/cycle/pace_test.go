@@ -8,22 +8,22 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // paced returns the settings of several engines, each with an objective.
-func paced() map[string]model.Settings {
-	out := map[string]model.Settings{}
+func paced() map[string]settings.Model {
+	out := map[string]settings.Model{}
 	for name, of := range map[string]struct {
-		engine model.Engine
-		method model.Method
+		engine settings.Engine
+		method settings.Method
 	}{
-		"saturation": {model.Saturation, model.Spare}, "tokens": {model.Saturation, model.Tokens},
-		"model": {model.Queueing, model.Spare}, "hybrid": {model.Hybrid, model.Spare},
+		"saturation": {settings.Saturation, settings.Spare}, "tokens": {settings.Saturation, settings.Tokens},
+		"model": {settings.Queueing, settings.Spare}, "hybrid": {settings.Hybrid, settings.Spare},
 	} {
-		s := model.Default()
+		s := settings.Default()
 		s.Engine, s.Method, s.Objective = of.engine, of.method, scaling.Objective{Class: "premium", Priority: 1, TTFT: 1000, ITL: 40}
 		out[name] = s
 	}
@@ -36,11 +36,11 @@ func paced() map[string]model.Settings {
 func TestAColdClusterStartsWhatItNeeds(t *testing.T) {
 	for _, startUp := range []time.Duration{2 * time.Minute, 4 * time.Minute, 10 * time.Minute} {
 		for _, gives := range []time.Duration{time.Minute, time.Hour} {
-			for name, settings := range paced() {
+			for name, how := range paced() {
 				v := siteVariant("v", 10, 1, 4)
 				rate := 3.4 * most(v.Profile)
 				s := site{
-					variants: []scaling.Variant{v}, settings: settings, startUp: startUp, tick: 15 * time.Second, gateway: true, cold: true, gives: gives,
+					variants: []scaling.Variant{v}, settings: how, startUp: startUp, tick: 15 * time.Second, gateway: true, cold: true, gives: gives,
 					rate: func(time.Duration) float64 { return rate }, policy: documented,
 				}
 				s.policy.MaxScaleUpStep = 2
@@ -63,10 +63,10 @@ func TestAColdClusterStartsWhatItNeeds(t *testing.T) {
 func TestAnOutageOfWhatSendsRequestsTakesNoFleetDown(t *testing.T) {
 	const down, up = 90 * time.Minute, 103 * time.Minute
 	for _, startUp := range []time.Duration{2 * time.Minute, 10 * time.Minute} {
-		for name, settings := range paced() {
+		for name, how := range paced() {
 			v := siteVariant("v", 10, 1, 30)
 			s := site{
-				variants: []scaling.Variant{v}, settings: settings, startUp: startUp, tick: 30 * time.Second, gives: time.Minute, policy: documented,
+				variants: []scaling.Variant{v}, settings: how, startUp: startUp, tick: 30 * time.Second, gives: time.Minute, policy: documented,
 				rate: func(t time.Duration) float64 {
 					if t >= down && t < up {
 						return 0
@@ -96,11 +96,11 @@ func TestAnOutageOfWhatSendsRequestsTakesNoFleetDown(t *testing.T) {
 // correct clock.
 func TestAClockThatIsSetHoldsNothingBack(t *testing.T) {
 	const step, rise = time.Hour, time.Hour + 2*time.Minute
-	for name, settings := range paced() {
+	for name, how := range paced() {
 		v := siteVariant("v", 10, 1, 4)
 		grew := func(set time.Duration) time.Duration {
 			s := site{
-				variants: []scaling.Variant{v}, settings: settings, startUp: 2 * time.Minute, tick: 30 * time.Second, policy: documented,
+				variants: []scaling.Variant{v}, settings: how, startUp: 2 * time.Minute, tick: 30 * time.Second, policy: documented,
 				rate: func(t time.Duration) float64 {
 					switch {
 					case t < 45*time.Minute:
@@ -140,14 +140,14 @@ func TestAClockThatIsSetHoldsNothingBack(t *testing.T) {
 func TestNothingIsHeldLongerThanItsPeriodWhateverTheClockShows(t *testing.T) {
 	held := 0
 	for seed := range uint64(race.Cases(12)) {
-		for name, settings := range paced() {
+		for name, how := range paced() {
 			r := rand.New(rand.NewPCG(seed, 66))
 			policy := constrain.Pacing{ScaleUpStabilization: time.Duration(r.IntN(3)) * time.Minute, ScaleDownStabilization: time.Duration(1+r.IntN(4)) * time.Minute}
 			load, until := 2.0, time.Duration(0)
 			set, stepped := time.Duration(0), time.Duration(0)
 			v := siteVariant("v", 10, 1, 4)
 			s := site{
-				variants: []scaling.Variant{v}, settings: settings, startUp: 90 * time.Second, tick: 30 * time.Second, gives: time.Minute, policy: policy,
+				variants: []scaling.Variant{v}, settings: how, startUp: 90 * time.Second, tick: 30 * time.Second, gives: time.Minute, policy: policy,
 				rate: func(time.Duration) float64 { return load * most(v.Profile) },
 				off:  func(time.Duration) time.Duration { return set },
 			}

@@ -3,11 +3,11 @@ package cycle
 import (
 	"slices"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // Alone reports whether the decisions of a model depend on that model only: it competes for no
@@ -23,13 +23,10 @@ func (e Setup) Part(c Case, of scaling.ModelKey) (Setup, Case) {
 	if !e.Alone(of) {
 		return e, c
 	}
-	setup := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: e.Interval, Inventory: e.Inventory}
-	part := Case{Cycle: c.Cycle, Now: c.Now, Policies: map[scaling.ModelKey]constrain.Pacing{}, History: memory.History{}}
+	setup := Setup{Models: map[scaling.ModelKey]settings.Model{}, Interval: e.Interval, Inventory: e.Inventory}
+	part := Case{Cycle: c.Cycle, Now: c.Now, History: memory.History{}}
 	if s, ok := e.Models[of]; ok {
 		setup.Models[of] = s
-	}
-	if p, ok := c.Policies[of]; ok {
-		part.Policies[of] = p
 	}
 	for _, s := range c.Snapshots {
 		if s.Model != of {
@@ -58,16 +55,12 @@ func (d Decided) Part(of scaling.ModelKey) Decided {
 // Expect returns the expected rate and latencies of a replica of each variant of a model, under the
 // load of c; see model.Expect.
 func (e Setup) Expect(c Case, of scaling.ModelKey) []queueing.Expected {
-	settings, ok := e.Models[of]
-	if !ok {
-		settings = model.Default()
-	}
-	seen := observe(c)
+	whole, seen := e.settings(of), observe(c)
 	var out []queueing.Expected
 	for _, s := range seen.parts {
 		if s.Model == of {
-			part := settings
-			part.Objective = settings.Objective.Of(s.Role)
+			part := whole
+			part.Objective = whole.Objective.Of(s.Role)
 			out = append(out, model.Expect(model.Input{Snapshot: s, History: seen.past, Settings: part, Interval: e.Interval, Shared: e.shared(seen)})...)
 		}
 	}

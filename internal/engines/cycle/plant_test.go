@@ -12,6 +12,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // plant is a model of one variant. Its load spreads evenly over its Ready replicas, readings show
@@ -43,9 +44,8 @@ func (p *plant) run(length time.Duration) (targets []scaling.Replicas) {
 	p.replicas = slices.Repeat([]time.Duration{-time.Hour}, max(1, p.healthy))
 	for t := time.Duration(0); t < length; t += p.tick {
 		snap := p.observe(t)
-		verdict := Setup{}.Decide(Case{
+		verdict := Setup{Models: map[scaling.ModelKey]settings.Model{snap.Model: withPace(p.policy)}}.Decide(Case{
 			Cycle: scaling.CycleID(fmt.Sprint("p-", t)), Now: now.Add(t), Snapshots: []scaling.Snapshot{snap}, History: p.past,
-			Policies: map[scaling.ModelKey]constrain.Pacing{snap.Model: p.policy},
 		})
 		p.past = verdict.History
 		if p.after != nil {

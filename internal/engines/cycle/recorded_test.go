@@ -1,9 +1,7 @@
 package cycle
 
 import (
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -12,12 +10,12 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record/recordtest"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // TestARecordHoldsTheWholeCase fails for a new field, in a Case, a Setup or anything in them, that
@@ -25,11 +23,6 @@ import (
 func TestARecordHoldsTheWholeCase(t *testing.T) {
 	var d Decided
 	recordtest.Filler{Rand: rand.New(rand.NewPCG(1, 2))}.Fill(&d)
-	settings := slices.Collect(maps.Values(d.Setup.Models))
-	d.Setup.Models = map[scaling.ModelKey]model.Settings{}
-	for key := range d.Case.Policies {
-		d.Setup.Models[key] = settings[0]
-	}
 	recorded := d.Recorded()
 	setup, c := FromRecord(recorded)
 	if diff := cmp.Diff(d.Case, c); diff != "" {
@@ -46,10 +39,10 @@ func TestARecordHoldsTheWholeCase(t *testing.T) {
 // TestARecordedCaseIsDecidedToTheSameBytes writes random cases with faults of all kinds, reads
 // them, and decides them again.
 func TestARecordedCaseIsDecidedToTheSameBytes(t *testing.T) {
-	forSeeds(t, 150, func(t *testing.T, c Case, r *rand.Rand) {
-		c, setup := randomSetup(c, r)
+	forSeeds(t, 150, func(t *testing.T, _ Setup, _ Case, r *rand.Rand) {
+		setup, c := randomSetup(r)
 		for key, s := range setup.Models {
-			s.Spare = saturation.Thresholds{
+			s.Saturation = saturation.Thresholds{
 				KVCacheThreshold: 0.5 + r.Float64()/2, QueueLengthThreshold: 5 * r.Float64(), KVSpareTrigger: r.Float64() / 5, QueueSpareTrigger: r.Float64(),
 			}
 			setup.Models[key] = s
@@ -74,6 +67,17 @@ func TestARecordedCaseIsDecidedToTheSameBytes(t *testing.T) {
 	})
 }
 
+func TestARecordIsDecidedByTheEngineThatWasPublishedAsModel(t *testing.T) {
+	m := scaling.ModelKey{Namespace: "ns", ID: "m"}
+	r := record.Cycle{Configuration: map[scaling.ModelKey]settings.Model{m: {Engine: "model"}}}
+	if setup, _ := FromRecord(r); setup.Models[m].Engine != settings.Queueing {
+		t.Errorf("decided by %q, want %q", setup.Models[m].Engine, settings.Queueing)
+	}
+	if got := r.Configuration[m].Engine; got != "model" {
+		t.Errorf("the record says %q now", got)
+	}
+}
+
 // archive keeps what it is given.
 type archive struct{ kept []Decided }
 
@@ -85,9 +89,8 @@ func TestACycleArchivesWhatItDecidedFrom(t *testing.T) {
 	c := newCycle(w)
 	c.Archive = kept
 	c.Clock = testingclock.NewFakePassiveClock(time.Now()) // with a monotonic clock
-	c.Policy = func(scaling.ModelKey) ModelSettings {
-		return ModelSettings{Settings: model.Default(), Pacing: constrain.Pacing{MaxScaleUpStep: 3}}
-	}
+	how := withPace(constrain.Pacing{MaxScaleUpStep: 3})
+	c.Policy = func(scaling.ModelKey) settings.Model { return how }
 	if err := c.Run(t.Context(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +100,8 @@ func TestACycleArchivesWhatItDecidedFrom(t *testing.T) {
 	got := kept.kept[0]
 	want := Decided{
 		Plan:  w.last.Plan,
-		Setup: Setup{Interval: time.Minute, Models: map[scaling.ModelKey]model.Settings{{Namespace: "ns", ID: "m"}: model.Default()}},
-		Case: Case{
-			Cycle: "p-1", Now: w.last.Plan.At, Snapshots: w.last.Snapshots, History: past,
-			Policies: map[scaling.ModelKey]constrain.Pacing{{Namespace: "ns", ID: "m"}: {MaxScaleUpStep: 3}},
-		},
+		Setup: Setup{Interval: time.Minute, Models: map[scaling.ModelKey]settings.Model{{Namespace: "ns", ID: "m"}: how}},
+		Case:  Case{Cycle: "p-1", Now: w.last.Plan.At, Snapshots: w.last.Snapshots, History: past},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)

@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // disaggregated is a fleet of one prefill and one decode variant. Replicas are Ready at the next
@@ -37,10 +36,10 @@ const (
 )
 
 func newDisaggregated() *disaggregated {
-	settings := model.Default()
-	settings.Engine, settings.Objective = model.Hybrid, scaling.Objective{Class: "c", TTFT: 1500, ITL: 30}
+	how := settings.Default()
+	how.Engine, how.Objective = settings.Hybrid, scaling.Objective{Class: "c", TTFT: 1500, ITL: 30}
 	return &disaggregated{
-		setup: Setup{Models: map[scaling.ModelKey]model.Settings{rolesModel: settings}, Interval: 15 * time.Second},
+		setup: Setup{Models: map[scaling.ModelKey]settings.Model{rolesModel: how}, Interval: 15 * time.Second},
 		rate:  6, input: 1000, output: 200,
 		bounds:   map[scaling.Role]scaling.Bounds{scaling.RolePrefill: scaling.Unbounded(), scaling.RoleDecode: scaling.Unbounded()},
 		replicas: map[scaling.Role]scaling.Replicas{scaling.RolePrefill: 1, scaling.RoleDecode: 1}, past: memory.History{},
@@ -94,7 +93,7 @@ func (p *disaggregated) look() scaling.Snapshot {
 // next returns the case of the next cycle.
 func (p *disaggregated) next() Case {
 	p.at += 15 * time.Second
-	return Case{Cycle: "c", Now: now.Add(p.at), Snapshots: []scaling.Snapshot{p.look()}, History: p.past, Policies: map[scaling.ModelKey]constrain.Pacing{}}
+	return Case{Cycle: "c", Now: now.Add(p.at), Snapshots: []scaling.Snapshot{p.look()}, History: p.past}
 }
 
 // step decides once and carries the plan out.
@@ -190,9 +189,9 @@ func TestFewAcceleratorsAreSharedBetweenTheRoles(t *testing.T) {
 	} {
 		p := newDisaggregated()
 		p.rate, p.replicas = 200, begin
-		settings := p.setup.Models[rolesModel]
-		settings.Limited = true
-		p.setup.Models[rolesModel] = settings
+		how := p.setup.Models[rolesModel]
+		how.Limited = true
+		p.setup.Models[rolesModel] = how
 		var last Verdict
 		for range 100 {
 			left := stock - int(p.replicas[scaling.RolePrefill]+p.replicas[scaling.RoleDecode])
@@ -224,9 +223,9 @@ func TestNoRoleOfAnyFleetGrowsAlone(t *testing.T) {
 	for seed := range uint64(race.Cases(30)) {
 		r, orders := rand.New(rand.NewPCG(seed, 24)), rand.New(rand.NewPCG(seed, 25))
 		p := newDisaggregated()
-		settings := p.setup.Models[rolesModel]
-		settings.Limited = r.IntN(2) == 0
-		p.setup.Models[rolesModel] = settings
+		how := p.setup.Models[rolesModel]
+		how.Limited = r.IntN(2) == 0
+		p.setup.Models[rolesModel] = how
 		for range 6 {
 			p.rate, p.input, p.output = 1+80*r.Float64(), 200+4000*r.Float64(), 50+400*r.Float64()
 			for _, role := range []scaling.Role{scaling.RolePrefill, scaling.RoleDecode} {

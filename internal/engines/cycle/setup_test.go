@@ -6,18 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
-// randomSetup assigns each model of a case a random engine, limited or not, and adds the inputs of
-// that engine to the case.
-func randomSetup(c Case, r *rand.Rand) (Case, Setup) {
+// randomSetup draws a case in which each model has a random engine, limited or not, and the inputs
+// of that engine.
+func randomSetup(r *rand.Rand) (Setup, Case) {
 	types := []string{"A100", "H100", ""}
-	e := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: time.Duration(r.IntN(3)) * 30 * time.Second, Inventory: scaling.Inventory{Known: r.IntN(5) > 0}}
+	e, c := randomCase(r)
+	e.Interval, e.Inventory = time.Duration(r.IntN(3))*30*time.Second, scaling.Inventory{Known: r.IntN(5) > 0}
 	for _, on := range types[:2] {
 		e.Inventory.Groups = append(e.Inventory.Groups, scaling.NodeGroup{Accelerator: on, Total: 16, Free: []scaling.FreeNodes{{GPUs: scaling.Accelerators(1 + r.IntN(8)), Nodes: 1 + r.IntN(2)}}})
 		if r.IntN(3) == 0 {
@@ -31,14 +31,14 @@ func randomSetup(c Case, r *rand.Rand) (Case, Setup) {
 		return scaling.Measured(most*r.Float64(), scaling.Fresh)
 	}
 	for i, s := range c.Snapshots {
-		settings := model.Default()
-		settings.Engine = []model.Engine{model.Saturation, model.Queueing, model.Hybrid}[r.IntN(3)]
-		settings.Method = []model.Method{model.Spare, model.Tokens}[r.IntN(2)]
-		settings.Limited = r.IntN(2) == 0
+		how := e.settings(s.Model)
+		how.Engine = []settings.Engine{settings.Saturation, settings.Queueing, settings.Hybrid}[r.IntN(3)]
+		how.Method = []settings.Method{settings.Spare, settings.Tokens}[r.IntN(2)]
+		how.Limited = r.IntN(2) == 0
 		if r.IntN(8) > 0 {
-			settings.Objective = scaling.Objective{Class: "c", Priority: r.IntN(4), TTFT: 200 + 2000*r.Float64(), ITL: 20 + 40*r.Float64()}
+			how.Objective = scaling.Objective{Class: "c", Priority: r.IntN(4), TTFT: 200 + 2000*r.Float64(), ITL: 20 + 40*r.Float64()}
 		}
-		e.Models[s.Model] = settings
+		e.Models[s.Model] = how
 		s.Load = scaling.Load{
 			ArrivalRate: reading(40), InputTokens: reading(1000), OutputTokens: reading(300), TTFT: reading(1000), ITL: reading(60),
 			GatewayQueue: reading(20), PrefixHits: reading(1),
@@ -63,7 +63,7 @@ func randomSetup(c Case, r *rand.Rand) (Case, Setup) {
 		}
 		c.Snapshots[i] = randomRoles(s, r, reading)
 	}
-	return c, e
+	return e, c
 }
 
 // randomRoles splits some models into prefill and decode.
@@ -128,7 +128,7 @@ func checkRoles(t *testing.T, seed uint64, c Case, plan scaling.Plan) {
 func checkSetup(t *testing.T, seed uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 37))
-	c, e := randomSetup(randomCase(r), r)
+	e, c := randomSetup(r)
 	verdict := e.Decide(c)
 	want := encode(t, verdict)
 	if got := encode(t, e.Decide(shuffled(c, r))); got != want {
@@ -200,8 +200,8 @@ func FuzzSetup(f *testing.F) {
 // TestLimitedModelsShareWhatThereIs: three models want more than the nodes have. The most important
 // model gets what it needs, and each model gets its minimum.
 func TestLimitedModelsShareWhatThereIs(t *testing.T) {
-	e := Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: 15 * time.Second}
-	c := Case{Now: now, History: memory.History{}, Policies: map[scaling.ModelKey]constrain.Pacing{}}
+	e := Setup{Models: map[scaling.ModelKey]settings.Model{}, Interval: 15 * time.Second}
+	c := Case{Now: now, History: memory.History{}}
 	sites := map[string]*site{}
 	for i, name := range []string{"gold", "silver", "bronze"} {
 		v := siteVariant("v", 10, 1, 1)
@@ -259,7 +259,7 @@ func TestAModelGrowsOnAnotherVariantWhereStockIsShort(t *testing.T) {
 	}
 	s.settings.Limited = true
 	snap := s.observe(0)
-	e := Setup{Models: map[scaling.ModelKey]model.Settings{siteModel: s.settings}, Inventory: scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{
+	e := Setup{Models: map[scaling.ModelKey]settings.Model{siteModel: s.settings}, Inventory: scaling.Inventory{Known: true, Groups: []scaling.NodeGroup{
 		{Accelerator: "cheap", Total: 4, Free: []scaling.FreeNodes{{GPUs: 3, Nodes: 1}}},
 		{Accelerator: "dear", Total: 64, Free: []scaling.FreeNodes{{GPUs: 8, Nodes: 8}}},
 	}}}
@@ -291,7 +291,7 @@ func TestWhatAnalyzersLearnIsRemembered(t *testing.T) {
 
 func BenchmarkSetupOfAHundredModels(b *testing.B) {
 	for _, limited := range []bool{false, true} {
-		e, c := Setup{Models: map[scaling.ModelKey]model.Settings{}}, Case{Now: now, History: memory.History{}}
+		e, c := Setup{Models: map[scaling.ModelKey]settings.Model{}}, Case{Now: now, History: memory.History{}}
 		for i := range 100 {
 			s := site{
 				variants: []scaling.Variant{siteVariant("v", 10, 1, 5), siteVariant("w", 24, 2.6, 3)}, settings: covering["hybrid with the tokens"], rate: steady(float64(90 + 3*i)),

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // tenants are two namespaces with the same model, accelerators and pod template. One has served for
@@ -19,9 +19,9 @@ type tenants struct {
 }
 
 func newTenants(share bool) *tenants {
-	t := &tenants{setup: Setup{Models: map[scaling.ModelKey]model.Settings{}, Interval: time.Minute}, past: memory.History{}}
+	t := &tenants{setup: Setup{Models: map[scaling.ModelKey]settings.Model{}, Interval: time.Minute}, past: memory.History{}}
 	for _, namespace := range []string{"evil", "honest"} {
-		s := settingsOf(model.Queueing, model.Spare)
+		s := settingsOf(settings.Queueing, settings.Spare)
 		s.ShareProfiles = share
 		t.setup.Models[scaling.ModelKey{Namespace: namespace, ID: "m"}] = s
 	}

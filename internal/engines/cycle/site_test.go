@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // site is a model of several variants in which requests are a fluid. They arrive at a rate,
@@ -17,7 +17,7 @@ import (
 // window. Decisions take effect after a delay.
 type site struct {
 	variants []scaling.Variant // with profiles and the replicas at the start
-	settings model.Settings
+	settings settings.Model
 	rate     func(t time.Duration) float64 // requests/s
 	startUp  time.Duration
 	tick     time.Duration
@@ -96,11 +96,10 @@ func (s *site) run(length time.Duration) []scaling.Replicas {
 	var sums []scaling.Replicas
 	for t := time.Duration(0); t < length; t += s.tick {
 		s.serve(t)
-		setup := Setup{Models: map[scaling.ModelKey]model.Settings{siteModel: s.settings}, Interval: s.tick}
-		s.last = setup.Decide(Case{
-			Now: s.clock(t), Snapshots: []scaling.Snapshot{s.observe(t)}, History: s.past,
-			Policies: map[scaling.ModelKey]constrain.Pacing{siteModel: s.policy},
-		})
+		how := s.settings
+		how.Pacing = s.policy
+		setup := Setup{Models: map[scaling.ModelKey]settings.Model{siteModel: how}, Interval: s.tick}
+		s.last = setup.Decide(Case{Now: s.clock(t), Snapshots: []scaling.Snapshot{s.observe(t)}, History: s.past})
 		s.past = s.last.History
 		targets, sum := make([]scaling.Replicas, len(s.variants)), scaling.Replicas(0)
 		for i, v := range s.variants {

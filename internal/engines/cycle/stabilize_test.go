@@ -84,14 +84,12 @@ func TestNothingShrinksThatWasNotWantedGoneForTheWholePeriod(t *testing.T) {
 // policy equals growth without a policy.
 func TestGrowthIsNeverDelayedByDefault(t *testing.T) {
 	grew := 0
-	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
-		c.Policies = nil
+	forSeeds(t, 800, func(t *testing.T, e Setup, c Case, _ *rand.Rand) {
 		free := Setup{}.Decide(c).Plan.Decisions
-		c.Policies = map[scaling.ModelKey]constrain.Pacing{}
 		for _, s := range c.Snapshots {
-			c.Policies[s.Model] = documented
+			e.Models[s.Model] = withPace(documented)
 		}
-		for i, d := range (Setup{}).Decide(c).Plan.Decisions {
+		for i, d := range e.Decide(c).Plan.Decisions {
 			stood := c.History.LastDesired(variantsOf(c)[d.Variant])
 			if free[i].Target() < stood {
 				continue
@@ -112,11 +110,9 @@ func TestGrowthIsNeverDelayedByDefault(t *testing.T) {
 // TestAPolicyOnlyEverSlowsDown: a decision lies between the last desired replicas and the
 // decision without a policy, unless a bound changes it.
 func TestAPolicyOnlyEverSlowsDown(t *testing.T) {
-	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
-		limited := Setup{}.Decide(c).Plan.Decisions
-		free := c
-		free.Policies = nil
-		for i, d := range (Setup{}).Decide(free).Plan.Decisions {
+	forSeeds(t, 800, func(t *testing.T, e Setup, c Case, _ *rand.Rand) {
+		limited := e.Decide(c).Plan.Decisions
+		for i, d := range (Setup{}).Decide(c).Plan.Decisions {
 			v := variantsOf(c)[d.Variant]
 			stood := v.Bounds.Clamp(c.History.LastDesired(v))
 			if got := limited[i].Target(); got < min(stood, d.Target()) || got > max(stood, d.Target(), v.Bounds.Clamp(v.Replicas.Current)) {
@@ -216,8 +212,8 @@ func TestARestartChangesNoDecision(t *testing.T) {
 // TestAHistoryThatWasWrittenDownDecidesAlike: a replay gets its history from the record of the
 // cycle.
 func TestAHistoryThatWasWrittenDownDecidesAlike(t *testing.T) {
-	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
-		want := encode(t, Setup{}.Decide(c))
+	forSeeds(t, 800, func(t *testing.T, e Setup, c Case, _ *rand.Rand) {
+		want := encode(t, e.Decide(c))
 		read := memory.History{}
 		for key, past := range c.History {
 			text, err := json.Marshal(past)
@@ -231,7 +227,7 @@ func TestAHistoryThatWasWrittenDownDecidesAlike(t *testing.T) {
 			read[key] = p
 		}
 		c.History = read
-		if got := encode(t, Setup{}.Decide(c)); got != want {
+		if got := encode(t, e.Decide(c)); got != want {
 			t.Errorf("from memory:\n%s\nfrom what was written:\n%s", want, got)
 		}
 	})
@@ -239,9 +235,9 @@ func TestAHistoryThatWasWrittenDownDecidesAlike(t *testing.T) {
 
 func TestPausedVariantsKeepTheirDecision(t *testing.T) {
 	frozen := 0
-	forSeeds(t, 800, func(t *testing.T, c Case, _ *rand.Rand) {
+	forSeeds(t, 800, func(t *testing.T, e Setup, c Case, _ *rand.Rand) {
 		variants := variantsOf(c)
-		for _, d := range (Setup{}).Decide(c).Plan.Decisions {
+		for _, d := range e.Decide(c).Plan.Decisions {
 			v := variants[d.Variant]
 			if !v.Paused || !v.Replicas.Observed {
 				continue

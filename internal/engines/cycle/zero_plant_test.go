@@ -8,6 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // served is one request and its outcome.
@@ -231,14 +232,19 @@ func (s *idlePlant) quietSince(span time.Duration) time.Time {
 	return since
 }
 
+// under returns the setup with a pace of the model.
+func (s *idlePlant) under(p constrain.Pacing) Setup {
+	setup, how := s.setup, s.setup.settings(restModel)
+	how.Pacing = p
+	setup.Models = map[scaling.ModelKey]settings.Model{restModel: how}
+	return setup
+}
+
 // decide runs a cycle and carries its plan out.
 func (s *idlePlant) decide() {
-	policy := constrain.Pacing{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1, Zero: s.zero}
-	setup := s.setup
+	setup := s.under(constrain.Pacing{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1, Zero: s.zero})
 	setup.Interval = s.interval
-	verdict := setup.Decide(Case{
-		Now: s.now, Snapshots: []scaling.Snapshot{s.snapshot()}, History: s.past, Policies: map[scaling.ModelKey]constrain.Pacing{restModel: policy},
-	})
+	verdict := setup.Decide(Case{Now: s.now, Snapshots: []scaling.Snapshot{s.snapshot()}, History: s.past})
 	s.past, s.last = verdict.History, verdict.Plan
 	for _, d := range verdict.Plan.Decisions {
 		for i := range s.variants {

@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // restLate is how much later than its retention period a model may go to zero, beside the interval
@@ -336,7 +336,7 @@ func TestAVariantThatIsLateGivesWayToTheNext(t *testing.T) {
 func TestAVariantThatAQuotaRefusesGivesWayAtOnce(t *testing.T) {
 	limited := func(quota map[string]scaling.Accelerators) *idlePlant {
 		s := asleep(t, 1, 5)
-		s.setup.Models = map[scaling.ModelKey]model.Settings{restModel: {Limited: true}}
+		s.setup.Models = map[scaling.ModelKey]settings.Model{restModel: {Limited: true}}
 		s.setup.Inventory.Known = true
 		for i := range s.variants {
 			name := s.variants[i].Key.Name
@@ -413,7 +413,7 @@ func TestAnUnreadTargetThatServesIsNotReplaced(t *testing.T) {
 			s.pass()
 			snap := s.snapshot()
 			snap.Variants[0].Replicas, snap.Variants[0].Missing = scaling.ReplicaCounts{}, "no answer"
-			verdict := s.setup.Decide(Case{Now: s.now, Snapshots: []scaling.Snapshot{snap}, History: s.past, Policies: map[scaling.ModelKey]constrain.Pacing{restModel: {Zero: s.zero}}})
+			verdict := s.under(constrain.Pacing{Zero: s.zero}).Decide(Case{Now: s.now, Snapshots: []scaling.Snapshot{snap}, History: s.past})
 			for _, d := range verdict.Plan.Decisions {
 				if d.Variant == s.variants[1].Key && d.Target() > 0 {
 					t.Fatalf("zero enabled %t: %s is called %s after the other could last be read: %+v", enabled, d.Variant, s.now.Sub(now), d.Steps)

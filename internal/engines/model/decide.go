@@ -12,16 +12,17 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // Input is the input of the decision about one model.
 type Input struct {
 	Snapshot scaling.Snapshot
 	History  memory.History
-	Settings Settings
-	Interval time.Duration // until the next cycle; 0 is unknown and counts as the Snapshot's window
+	Settings settings.Model // the Pacing is not read here
+	Interval time.Duration  // until the next cycle; 0 is unknown and counts as the Snapshot's window
 	// Shared holds what other namespaces measured of replicas like those of each variant; see
-	// Settings.ShareProfiles.
+	// ShareProfiles of the Settings.
 	Shared map[scaling.VariantKey]memory.Shared
 }
 
@@ -138,7 +139,7 @@ func (p *panel) unusedProfiles() (said string) {
 
 // sizes reports whether the engine sizes replicas by their profiles.
 func (p *panel) sizes() bool {
-	return p.in.Settings.Engine == Queueing || p.in.Settings.Engine == Hybrid
+	return p.in.Settings.Engine == settings.Queueing || p.in.Settings.Engine == settings.Hybrid
 }
 
 // learning reports whether the profile of a serving variant is about to be learned.
@@ -197,20 +198,20 @@ func (p *panel) add(a scaling.Analysis) { p.analyses = append(p.analyses, a) }
 // otherwise by tokens where the Method says so, and always by spare capacity, which decides while
 // tokens cannot be counted.
 func (p *panel) addSaturation() {
-	if p.in.Settings.Engine == Published {
-		p.add(saturation.Published(p.in.Snapshot, p.in.Settings.Spare))
+	if p.in.Settings.Engine == settings.Published {
+		p.add(saturation.Published(p.in.Snapshot, p.in.Settings.Saturation))
 		return
 	}
-	if p.in.Settings.Method == Tokens {
+	if p.in.Settings.Method == settings.Tokens {
 		view := saturation.Tokens(p.in.Snapshot, p.in.Settings.Tokens, p.in.History, p.in.Interval)
 		p.add(view.Analysis)
 		p.capacity = view.Capacity
 	}
 	snap := p.in.Snapshot
-	if p.in.Settings.Engine == Hybrid && p.memory.Traffic.Budget.Left(p.in.Settings.Objective) > 0 {
+	if p.in.Settings.Engine == settings.Hybrid && p.memory.Traffic.Budget.Left(p.in.Settings.Objective) > 0 {
 		snap = now(snap)
 	}
-	p.add(saturation.Analyze(snap, p.in.Settings.Spare, p.in.Interval))
+	p.add(saturation.Analyze(snap, p.in.Settings.Saturation, p.in.Interval))
 }
 
 // now returns a Snapshot with the utilization of replicas at the last scrape instead of the
@@ -246,7 +247,7 @@ func (p *panel) vote(live liveness) vote {
 	queueing := p.analyses[0]
 	sized := live.live(queueing.Analyzer)
 	switch {
-	case sized && p.in.Settings.Engine == Queueing:
+	case sized && p.in.Settings.Engine == settings.Queueing:
 		return vote{by: []scaling.Analysis{queueing}}
 	case sized && live.live(saturated.Analyzer):
 		return vote{by: []scaling.Analysis{queueing, p.sized(saturated, queueing)}}
@@ -254,7 +255,7 @@ func (p *panel) vote(live liveness) vote {
 		return vote{by: []scaling.Analysis{queueing}, silent: &saturated, why: "has no vote"}
 	}
 	does := "decides alone"
-	if p.in.Settings.Engine == Queueing {
+	if p.in.Settings.Engine == settings.Queueing {
 		does = "decides"
 	}
 	if queueing.Reason == scaling.ReasonProfileMissing {
@@ -266,7 +267,7 @@ func (p *panel) vote(live liveness) vote {
 // decide decides by the published rule for engine Published, otherwise with optimizer.Cover: the
 // cheapest replicas that carry every demand.
 func (p *panel) decide(v vote) Outcome {
-	if p.in.Settings.Engine == Published {
+	if p.in.Settings.Engine == settings.Published {
 		return Outcome{
 			Analyses:  p.order(v.by...),
 			Decisions: optimizer.Decide(optimizer.Input{Snapshot: p.in.Snapshot, Analysis: v.by[0], History: p.in.History}),
@@ -284,7 +285,7 @@ func (p *panel) decide(v vote) Outcome {
 // otherwise by spare capacity.
 func (p *panel) saturated(live liveness) scaling.Analysis {
 	spare := p.analyses[len(p.analyses)-1]
-	if p.in.Settings.Method != Tokens || p.in.Settings.Engine == Published {
+	if p.in.Settings.Method != settings.Tokens || p.in.Settings.Engine == settings.Published {
 		return spare
 	}
 	if tokens := p.analyses[len(p.analyses)-2]; live.live(tokens.Analyzer) {
@@ -383,7 +384,7 @@ func (p *panel) order(first ...scaling.Analysis) []scaling.Analysis {
 		for _, f := range first {
 			decided = decided || f.Analyzer == a.Analyzer
 		}
-		if !decided && (a.Analyzer != saturation.Name || p.in.Settings.Method != Tokens) {
+		if !decided && (a.Analyzer != saturation.Name || p.in.Settings.Method != settings.Tokens) {
 			out = append(out, a)
 		}
 	}

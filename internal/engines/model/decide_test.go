@@ -14,6 +14,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 var at = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -40,51 +41,51 @@ func snapshot(replicas scaling.Replicas) scaling.Snapshot {
 	return s
 }
 
-func settings(e Engine, m Method) Settings {
-	s := Default()
+func settingsOf(e settings.Engine, m settings.Method) settings.Model {
+	s := settings.Default()
 	s.Engine, s.Method, s.Objective = e, m, scaling.Objective{Class: "premium", TTFT: 1000, ITL: 40}
 	return s
 }
 
 func TestEveryEngineAsksItsAnalyzers(t *testing.T) {
-	noObjective := func(s *Settings, _ *scaling.Snapshot) { s.Objective = scaling.Objective{} }
-	noCache := func(_ *Settings, s *scaling.Snapshot) {
+	noObjective := func(s *settings.Model, _ *scaling.Snapshot) { s.Objective = scaling.Objective{} }
+	noCache := func(_ *settings.Model, s *scaling.Snapshot) {
 		for i := range s.Replicas {
 			s.Replicas[i].KVCapacity = scaling.Reading{}
 		}
 	}
 	for _, tc := range []struct {
 		name   string
-		engine Engine
-		method Method
-		change func(*Settings, *scaling.Snapshot)
+		engine settings.Engine
+		method settings.Method
+		change func(*settings.Model, *scaling.Snapshot)
 		first  string // analyzer that decides
 		others []string
 		says   string
 	}{
 		{"the zero value is saturation", "", "", nil, saturation.Name, nil, ""},
-		{"saturation", Saturation, Spare, nil, saturation.Name, nil, ""},
-		{"the published rule", Published, Spare, nil, saturation.Name, nil, ""},
-		{"the published rule, whatever the method", Published, Tokens, nil, saturation.Name, nil, ""},
-		{"tokens", Saturation, Tokens, nil, saturation.TokensName, nil, ""},
-		{"tokens that cannot be counted", Saturation, Tokens, noCache, saturation.Name, []string{saturation.TokensName}, ""},
-		{"the queueing model", Queueing, Spare, nil, queueing.Name, []string{saturation.Name}, ""},
+		{"saturation", settings.Saturation, settings.Spare, nil, saturation.Name, nil, ""},
+		{"the published rule", settings.Published, settings.Spare, nil, saturation.Name, nil, ""},
+		{"the published rule, whatever the method", settings.Published, settings.Tokens, nil, saturation.Name, nil, ""},
+		{"tokens", settings.Saturation, settings.Tokens, nil, saturation.TokensName, nil, ""},
+		{"tokens that cannot be counted", settings.Saturation, settings.Tokens, noCache, saturation.Name, []string{saturation.TokensName}, ""},
+		{"the queueing model", settings.Queueing, settings.Spare, nil, queueing.Name, []string{saturation.Name}, ""},
 		{
-			"the queueing model without an objective", Queueing, Spare, noObjective, saturation.Name,
+			"the queueing model without an objective", settings.Queueing, settings.Spare, noObjective, saturation.Name,
 			[]string{queueing.Name},
 			"queueing has no vote, saturation decides (ServiceClassMissing",
 		},
 		{
-			"the queueing model without an objective, and tokens", Queueing, Tokens, noObjective, saturation.TokensName,
+			"the queueing model without an objective, and tokens", settings.Queueing, settings.Tokens, noObjective, saturation.TokensName,
 			[]string{queueing.Name},
 			"queueing has no vote, tokens decides",
 		},
-		{"hybrid", Hybrid, Spare, nil, queueing.Name, []string{saturation.Name}, ""},
-		{"hybrid with tokens", Hybrid, Tokens, nil, queueing.Name, []string{saturation.TokensName}, ""},
-		{"hybrid without an objective", Hybrid, Spare, noObjective, saturation.Name, []string{queueing.Name}, "saturation decides alone (ServiceClassMissing"},
+		{"hybrid", settings.Hybrid, settings.Spare, nil, queueing.Name, []string{saturation.Name}, ""},
+		{"hybrid with tokens", settings.Hybrid, settings.Tokens, nil, queueing.Name, []string{saturation.TokensName}, ""},
+		{"hybrid without an objective", settings.Hybrid, settings.Spare, noObjective, saturation.Name, []string{queueing.Name}, "saturation decides alone (ServiceClassMissing"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s, snap := settings(tc.engine, tc.method), snapshot(3)
+			s, snap := settingsOf(tc.engine, tc.method), snapshot(3)
 			if tc.change != nil {
 				tc.change(&s, &snap)
 			}
@@ -106,7 +107,7 @@ func TestEveryEngineAsksItsAnalyzers(t *testing.T) {
 // TestAnalyzerKeepsItsVoteForThreeIntervals: the arrival rate is missing from the second minute on,
 // while the fleet is much too large.
 func TestAnalyzerKeepsItsVoteForThreeIntervals(t *testing.T) {
-	for _, engine := range []Engine{Queueing, Hybrid} {
+	for _, engine := range []settings.Engine{settings.Queueing, settings.Hybrid} {
 		history := memory.History{}
 		var deciders []string
 		for minute := range 7 {
@@ -115,7 +116,7 @@ func TestAnalyzerKeepsItsVoteForThreeIntervals(t *testing.T) {
 			if minute > 0 {
 				snap.Load.ArrivalRate = scaling.Reading{}
 			}
-			out := Decide(Input{Snapshot: snap, History: history, Settings: settings(engine, Spare), Interval: time.Minute})
+			out := Decide(Input{Snapshot: snap, History: history, Settings: settingsOf(engine, settings.Spare), Interval: time.Minute})
 			deciders = append(deciders, out.Analyses[0].Analyzer)
 			target := out.Decisions[0].Target()
 			if live := minute > 0 && minute <= 3; live && target != 9 {
@@ -138,17 +139,17 @@ func TestAnalyzerKeepsItsVoteForThreeIntervals(t *testing.T) {
 // that use no profile do not wait.
 func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
 	for _, tc := range []struct {
-		engine   Engine
+		engine   settings.Engine
 		decoding float64
 		waits    bool   // with the reduction
 		model    string // its variant has an H100
 	}{
-		{Hybrid, 5, true, "m"},
-		{Queueing, 5, true, "m"},
-		{Hybrid, 0, false, "m"},
-		{Saturation, 5, false, "m"},
-		{Hybrid, 5, true, "Qwen/Qwen3-14B"},
-		{Queueing, 5, true, "Qwen/Qwen3-14B"},
+		{settings.Hybrid, 5, true, "m"},
+		{settings.Queueing, 5, true, "m"},
+		{settings.Hybrid, 0, false, "m"},
+		{settings.Saturation, 5, false, "m"},
+		{settings.Hybrid, 5, true, "Qwen/Qwen3-14B"},
+		{settings.Queueing, 5, true, "Qwen/Qwen3-14B"},
 	} {
 		history, shrunk := memory.History{}, 0
 		for minute := 1; minute <= 8 && shrunk == 0; minute++ {
@@ -162,7 +163,7 @@ func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
 					snap.Replicas[i].Pace = scaling.Pace{Decoding: tc.decoding, ITL: 25, Started: 10.0 / 9, TTFT: 80}
 				}
 			}
-			out := Decide(Input{Snapshot: snap, History: history, Settings: settings(tc.engine, Tokens), Interval: time.Minute})
+			out := Decide(Input{Snapshot: snap, History: history, Settings: settingsOf(tc.engine, settings.Tokens), Interval: time.Minute})
 			if out.Decisions[0].Target() < 9 {
 				shrunk = minute
 				if by := out.Analyses[0].Analyzer; tc.waits && by != queueing.Name {
@@ -187,7 +188,7 @@ func TestAComputedProfileGrowsBySteps(t *testing.T) {
 	v := &snap.Variants[0]
 	v.Profile, v.Model.ID, v.Accelerator = scaling.Profile{}, "Qwen/Qwen3-14B", "H100"
 	snap.Load.ArrivalRate = scaling.Measured(110, scaling.Fresh)
-	out := Decide(Input{Snapshot: snap, Settings: settings(Hybrid, Tokens), Interval: time.Minute})
+	out := Decide(Input{Snapshot: snap, Settings: settingsOf(settings.Hybrid, settings.Tokens), Interval: time.Minute})
 	if d := out.Decisions[0]; d.Target() != 4 || out.Analyses[0].Analyzer != queueing.Name {
 		t.Errorf("%d replicas by %s, want 4 by what is computed: %+v", d.Target(), out.Analyses[0].Analyzer, d.Steps)
 	}
@@ -206,7 +207,7 @@ func TestAFitThatOutlivedARestartDecidesAtTheFirstLook(t *testing.T) {
 		}
 		key := snap.Variants[0].Key
 		past.Model, past.Desired, past.DecidedAt = snap.Model, 9, at.Add(-time.Hour)
-		out := Decide(Input{Snapshot: snap, History: memory.History{key: past}, Settings: settings(Hybrid, Tokens), Interval: time.Minute})
+		out := Decide(Input{Snapshot: snap, History: memory.History{key: past}, Settings: settingsOf(settings.Hybrid, settings.Tokens), Interval: time.Minute})
 		past.Informed, past.Traffic, past.Fit = out.Informed, out.Traffic, out.Fits[key]
 		return out, past
 	}
@@ -226,14 +227,14 @@ func TestAFitThatOutlivedARestartDecidesAtTheFirstLook(t *testing.T) {
 }
 
 func TestNothingShrinksWithNoneLive(t *testing.T) {
-	for _, engine := range []Engine{Saturation, Queueing, Hybrid} {
-		for _, method := range []Method{Spare, Tokens} {
+	for _, engine := range []settings.Engine{settings.Saturation, settings.Queueing, settings.Hybrid} {
+		for _, method := range []settings.Method{settings.Spare, settings.Tokens} {
 			snap := snapshot(9)
 			snap.Load = scaling.Load{}
 			for i, r := range snap.Replicas {
 				snap.Replicas[i] = scaling.ReplicaSample{Pod: r.Pod, Variant: r.Variant, Ready: true}
 			}
-			out := Decide(Input{Snapshot: snap, Settings: settings(engine, method), Interval: time.Minute})
+			out := Decide(Input{Snapshot: snap, Settings: settingsOf(engine, method), Interval: time.Minute})
 			if d := out.Decisions[0]; d.Target() != 9 || !d.Fallback {
 				t.Errorf("%s, %s: %d replicas, fallback %v", engine, method, d.Target(), d.Fallback)
 			}
@@ -252,14 +253,14 @@ func TestMemoryOfTheFutureIsNone(t *testing.T) {
 	h := memory.History{key: {ModelPast: memory.ModelPast{
 		Informed: []memory.Informed{{Analyzer: queueing.Name, At: later}}, Backlog: memory.Backlog{Waiting: 7, At: later},
 	}}}
-	out := Decide(Input{Snapshot: snap, History: h, Settings: settings(Queueing, Spare), Interval: time.Minute})
+	out := Decide(Input{Snapshot: snap, History: h, Settings: settingsOf(settings.Queueing, settings.Spare), Interval: time.Minute})
 	if out.Analyses[0].Analyzer != saturation.Name || out.Backlog.Waiting != 0 {
 		t.Errorf("%s decides, backlog %+v", out.Analyses[0].Analyzer, out.Backlog)
 	}
 }
 
 // growing decides at each minute while the arrival rate grows, and keeps the history.
-func growing(t *testing.T, engine Engine, change func(*scaling.Snapshot)) (Outcome, memory.History) {
+func growing(t *testing.T, engine settings.Engine, change func(*scaling.Snapshot)) (Outcome, memory.History) {
 	t.Helper()
 	history := memory.History{}
 	var out Outcome
@@ -277,7 +278,7 @@ func growing(t *testing.T, engine Engine, change func(*scaling.Snapshot)) (Outco
 		if change != nil {
 			change(&snap)
 		}
-		out = Decide(Input{Snapshot: snap, History: history, Settings: settings(engine, Spare), Interval: time.Minute})
+		out = Decide(Input{Snapshot: snap, History: history, Settings: settingsOf(engine, settings.Spare), Interval: time.Minute})
 		history = memory.History{}
 		for _, v := range snap.Variants {
 			history[v.Key] = memory.Past{
@@ -290,7 +291,7 @@ func growing(t *testing.T, engine Engine, change func(*scaling.Snapshot)) (Outco
 }
 
 func TestGrowthThatIsRememberedIsOrderedAhead(t *testing.T) {
-	for _, engine := range []Engine{Queueing, Hybrid} {
+	for _, engine := range []settings.Engine{settings.Queueing, settings.Hybrid} {
 		out, _ := growing(t, engine, nil)
 		a := out.Analyses[0]
 		if a.Analyzer != queueing.Name || a.Demand <= 20 || a.Signal != scaling.Grow {
@@ -312,11 +313,11 @@ func TestGrowthThatIsRememberedIsOrderedAhead(t *testing.T) {
 // TestTrafficIsOfTheLatestLook: a variant that was added later, or restored after a restart,
 // remembers less of the model or nothing.
 func TestTrafficIsOfTheLatestLook(t *testing.T) {
-	out, history := growing(t, Queueing, nil)
+	out, history := growing(t, settings.Queueing, nil)
 	snap := snapshot(3)
 	snap.At = at.Add(4 * time.Minute)
 	snap.Load.ArrivalRate = scaling.Reading{}
-	again := Decide(Input{Snapshot: snap, History: history, Settings: settings(Queueing, Spare), Interval: time.Minute})
+	again := Decide(Input{Snapshot: snap, History: history, Settings: settingsOf(settings.Queueing, settings.Spare), Interval: time.Minute})
 	if diff := cmp.Diff(out.Traffic.Arrivals, again.Traffic.Arrivals); diff != "" {
 		t.Errorf("a look without a rate (-want +got):\n%s", diff)
 	}
@@ -324,12 +325,12 @@ func TestTrafficIsOfTheLatestLook(t *testing.T) {
 	joined.Variants = append([]scaling.Variant{}, snap.Variants...)
 	joined.Variants = append(joined.Variants, scaling.Variant{Key: scaling.VariantKey{Namespace: "ns", Name: "a"}, Model: snap.Model})
 	history[scaling.VariantKey{Namespace: "ns", Name: "a"}] = memory.Past{Desired: 1, DecidedAt: at}
-	if diff := cmp.Diff(again.Traffic, Decide(Input{Snapshot: joined, History: history, Settings: settings(Queueing, Spare), Interval: time.Minute}).Traffic); diff != "" {
+	if diff := cmp.Diff(again.Traffic, Decide(Input{Snapshot: joined, History: history, Settings: settingsOf(settings.Queueing, settings.Spare), Interval: time.Minute}).Traffic); diff != "" {
 		t.Errorf("a variant without a memory (-want +got):\n%s", diff)
 	}
 	early := snap
 	early.At = at.Add(-time.Hour)
-	if got := Decide(Input{Snapshot: early, History: history, Settings: settings(Queueing, Spare), Interval: time.Minute}).Traffic; len(got.Arrivals) != 0 {
+	if got := Decide(Input{Snapshot: early, History: history, Settings: settingsOf(settings.Queueing, settings.Spare), Interval: time.Minute}).Traffic; len(got.Arrivals) != 0 {
 		t.Errorf("of the future: %+v", got)
 	}
 }
@@ -347,7 +348,7 @@ func TestHybridTakesNoVariantForBetterThanItsProfile(t *testing.T) {
 		for i := range snap.Replicas {
 			snap.Replicas[i].KVCacheUsage, snap.Replicas[i].KVCacheUsageNow = scaling.Measured(0.78, scaling.Fresh), scaling.Measured(0.78, scaling.Fresh)
 		}
-		for _, d := range Decide(Input{Snapshot: snap, Settings: settings(Hybrid, Spare), Interval: time.Minute}).Decisions {
+		for _, d := range Decide(Input{Snapshot: snap, Settings: settingsOf(settings.Hybrid, settings.Spare), Interval: time.Minute}).Decisions {
 			if d.Variant.Name == "cheap" {
 				cheap = d.Target()
 			} else {
@@ -380,13 +381,13 @@ func TestHybridCountsAFasterReplicaForMore(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		fast   scaling.Replicas // Ready replicas of the fast variant
-		method Method
+		method settings.Method
 		known  float64 // last known token capacity of a fast replica
 	}{
-		{"both run", 1, Spare, 0},
-		{"the fast one never ran", 0, Spare, 0},
-		{"the fast one never ran, by tokens", 0, Tokens, 0},
-		{"the fast one ran before, by tokens", 0, Tokens, 32_000},
+		{"both run", 1, settings.Spare, 0},
+		{"the fast one never ran", 0, settings.Spare, 0},
+		{"the fast one never ran, by tokens", 0, settings.Tokens, 0},
+		{"the fast one ran before, by tokens", 0, settings.Tokens, 32_000},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
@@ -406,7 +407,7 @@ func TestHybridCountsAFasterReplicaForMore(t *testing.T) {
 			}
 			snap.Load.ArrivalRate, snap.Load.ITL = fresh(200), fresh(46.8)
 			history := memory.History{fast.Key: {Capacity: memory.TokenCapacity{PerReplica: tc.known, At: at.Add(-time.Hour)}}}
-			out := Decide(Input{Snapshot: snap, History: history, Settings: settings(Hybrid, tc.method), Interval: time.Minute})
+			out := Decide(Input{Snapshot: snap, History: history, Settings: settingsOf(settings.Hybrid, tc.method), Interval: time.Minute})
 			// Within the objectives a slow replica serves 8.9 requests/s and a fast one 39.7, so 5
 			// fast ones serve arrivals and backlog. Where both run, the overload asks for 9: it is
 			// estimated by the mean ITL, at which a fast replica completes 22. Latencies correct no
@@ -431,7 +432,7 @@ func TestABacklogIsKnownAlthoughOneReplicaIsSilent(t *testing.T) {
 		if minute > 0 {
 			snap.Replicas[0] = scaling.ReplicaSample{Pod: "v0", Variant: snap.Variants[0].Key, Ready: true}
 		}
-		out := Decide(Input{Snapshot: snap, History: history, Settings: settings(Saturation, Spare), Interval: time.Minute})
+		out := Decide(Input{Snapshot: snap, History: history, Settings: settingsOf(settings.Saturation, settings.Spare), Interval: time.Minute})
 		if out.Backlog.Waiting != want {
 			t.Errorf("minute %d: %g wait, want %g", minute, out.Backlog.Waiting, want)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/record"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // Decide decides a recorded cycle as the manager does.
@@ -65,7 +66,7 @@ func Explanation(c record.Cycle, verdict cycle.Verdict, s scaling.Snapshot, v sc
 }
 
 // objective returns the objective of a model, with its percentiles where it is set.
-func objective(p record.ModelSettings) explain.Objective {
+func objective(p settings.Model) explain.Objective {
 	o := explain.Objective{Objective: p.Objective}
 	if o.Set() {
 		o.TTFTPercentile, o.ITLPercentile = p.Sizing.TTFTPercentile, p.Sizing.ITLPercentile

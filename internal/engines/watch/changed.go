@@ -8,6 +8,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // Analyze returns the analyses that the cycle after last would make of snap, at least one, the
@@ -44,11 +45,11 @@ func (l Look) Reason(analyze Analyze) string {
 	return reason
 }
 
-// By returns an Analyze that analyzes every model as its settings say. It returns only the analyses
+// By returns an Analyze that analyzes every model as its policy says. It returns only the analyses
 // that decide.
-func By(settings func(scaling.ModelKey) model.Settings) Analyze {
+func By(policy func(scaling.ModelKey) settings.Model) Analyze {
 	return func(last memory.Record, snap scaling.Snapshot) []scaling.Analysis {
-		of := settings(snap.Model)
+		of := policy(snap.Model)
 		of.Objective = of.Objective.Of(snap.Role)
 		return model.Analyses(model.Input{Snapshot: snap, History: last.History, Settings: of, Interval: last.Interval})
 	}

@@ -9,11 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/simtest"
@@ -83,16 +82,16 @@ func TestOwnPolicyIsThatOfTheManager(t *testing.T) {
 func TestEveryEngineOfOursIsAPolicy(t *testing.T) {
 	for _, tt := range []struct {
 		text   string
-		engine model.Engine
-		method model.Method
+		engine settings.Engine
+		method settings.Method
 	}{
-		{"saturation", model.Saturation, model.Spare},
-		{"tokens:scaleUpThreshold=0.9", model.Saturation, model.Tokens},
-		{"model:ttftPercentile=0.95", model.Queueing, model.Spare},
-		{"hybrid", model.Hybrid, model.Tokens},
-		{"hybrid:kvSpareTrigger=0.2", model.Hybrid, model.Spare},
-		{"published", model.Published, model.Spare},
-		{"hybrid:analyzerName=saturation,scaleDownBoundary=0.5", model.Hybrid, model.Tokens},
+		{"saturation", settings.Saturation, settings.Spare},
+		{"tokens:scaleUpThreshold=0.9", settings.Saturation, settings.Tokens},
+		{"model:ttftPercentile=0.95", settings.Queueing, settings.Spare},
+		{"hybrid", settings.Hybrid, settings.Tokens},
+		{"hybrid:kvSpareTrigger=0.2", settings.Hybrid, settings.Spare},
+		{"published", settings.Published, settings.Spare},
+		{"hybrid:analyzerName=saturation,scaleDownBoundary=0.5", settings.Hybrid, settings.Tokens},
 	} {
 		c, err := ParseChoice(tt.text)
 		if err != nil {
@@ -100,7 +99,7 @@ func TestEveryEngineOfOursIsAPolicy(t *testing.T) {
 			continue
 		}
 		o, err := parseOwn(c)
-		if got := cycle.Configured(o.policy).Settings; err != nil || !c.Own() || got.Engine != tt.engine || got.Method != tt.method {
+		if got := o.policy.Resolved(); err != nil || !c.Own() || got.Engine != tt.engine || got.Method != tt.method {
 			t.Errorf("%s: engine %q by %q, %v; want %q by %q", tt.text, got.Engine, got.Method, err, tt.engine, tt.method)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/policy"
 )
@@ -255,33 +255,33 @@ func openOwn(c Choice, f fitted) (sim.Policy, time.Duration, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	policies := map[scaling.ModelKey]cycle.ModelSettings{}
+	policies := map[scaling.ModelKey]settings.Model{}
 	for _, m := range f.Models {
 		policies[m.Spec.Key] = c.decides(o, f, m)
 	}
 	return sim.NewEngine(sim.EngineOptions{
 		Name: c.Name, Interval: o.interval, Executor: o.executor, Fetch: o.fetch, Quotas: f.Quotas, Schedule: f.Schedule,
-		Policy:  func(m scaling.ModelKey) cycle.ModelSettings { return policies[m] },
+		Policy:  func(m scaling.ModelKey) settings.Model { return policies[m] },
 		Profile: func(v scaling.VariantKey) scaling.Profile { return stated(f.measured[v].Profile) },
 	}), hpaSync, nil
 }
 
 // decides returns the settings by which a model is decided.
-func (c Choice) decides(o own, f fitted, m Model) cycle.ModelSettings {
-	p := cycle.Configured(o.policy)
+func (c Choice) decides(o own, f fitted, m Model) settings.Model {
+	p := o.policy.Resolved()
 	if c.ofScenario(limiter) {
-		p.Settings.Limited = f.limits(m)
+		p.Limited = f.limits(m)
 	}
 	if !c.ofScenario(objectives) {
 		return p
 	}
 	asked := min(m.Spec.SLO.Attainment, highest)
-	p.Settings.Objective = scaling.Objective{Class: "scenario", Priority: m.Priority, TTFT: m.Spec.SLO.TTFT, ITL: m.Spec.SLO.ITL, Attainment: asked}
+	p.Objective = scaling.Objective{Class: "scenario", Priority: m.Priority, TTFT: m.Spec.SLO.TTFT, ITL: m.Spec.SLO.ITL, Attainment: asked}
 	if m.Percentile && c.ofScenario("ttftPercentile") {
-		p.Settings.Sizing.TTFTPercentile = asked
+		p.Sizing.TTFTPercentile = asked
 	}
 	if m.Percentile && c.ofScenario("itlPercentile") {
-		p.Settings.Sizing.ITLPercentile = asked
+		p.Sizing.ITLPercentile = asked
 	}
 	return p
 }

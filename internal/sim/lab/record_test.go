@@ -177,7 +177,7 @@ func TestOperatorsSayMoreOrLess(t *testing.T) {
 		}
 		m := s.Models[0]
 		m.Percentile = tt.percentile
-		got := c.decides(o, fitted{Scenario: s}, m).Settings
+		got := c.decides(o, fitted{Scenario: s}, m)
 		want := scaling.Objective{}
 		if tt.said {
 			want = scaling.Objective{Class: "scenario", TTFT: slo.TTFT, ITL: slo.ITL, Attainment: 0.95}

@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // BenchmarkHour runs an hour of cycles of a fleet of about thirty.
 func BenchmarkHour(b *testing.B) {
-	for _, engine := range []model.Engine{model.Saturation, model.Queueing, model.Hybrid} {
+	for _, engine := range []settings.Engine{settings.Saturation, settings.Queueing, settings.Hybrid} {
 		b.Run(string(engine), func(b *testing.B) {
 			c := testConfig(engine, 30)
 			for b.Loop() {
@@ -32,13 +32,13 @@ func testVariant(name string, cost float64, replicas scaling.Replicas) Variant {
 	}
 }
 
-func testConfig(engine model.Engine, replicas scaling.Replicas) Config {
+func testConfig(engine settings.Engine, replicas scaling.Replicas) Config {
 	c := Config{
-		Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, Variants: []Variant{testVariant("a", 10, replicas)}, Settings: model.Default(),
-		Pace:        constrain.Pacing{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1},
+		Model: scaling.ModelKey{Namespace: "ns", ID: "m"}, Variants: []Variant{testVariant("a", 10, replicas)}, Settings: settings.Default(),
 		InputTokens: 256, OutputTokens: 128, Tick: time.Minute, Patience: 10 * time.Minute,
 	}
 	c.Settings.Engine = engine
+	c.Settings.Pacing = constrain.Pacing{ScaleDownStabilization: 2 * time.Minute, MaxScaleDownStep: 1}
 	c.Settings.Objective = scaling.Objective{Class: "premium", Priority: 1, TTFT: 1000, ITL: 45}
 	rate := 0.7 * float64(replicas) * c.Best(c.Variants[0])
 	c.Load = func(time.Duration) float64 { return rate }

@@ -3,9 +3,8 @@ package plant
 import (
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
 
@@ -23,8 +22,7 @@ const (
 type Config struct {
 	Model    scaling.ModelKey
 	Variants []Variant // one or more, by distinct keys
-	Settings model.Settings
-	Pace     constrain.Pacing
+	Settings settings.Model
 	// Load returns the offered requests/s at an offset from the start.
 	Load                      func(time.Duration) float64
 	InputTokens, OutputTokens float64       // of every request, >= 1

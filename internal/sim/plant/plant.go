@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
 
@@ -86,7 +85,7 @@ func Run(c Config, length time.Duration, see func(Tick) bool) {
 			}
 		}
 	}
-	setup := cycle.Setup{Models: map[scaling.ModelKey]model.Settings{c.Model: c.Settings}, Interval: c.Tick}
+	setup := cycle.Setup{Models: map[scaling.ModelKey]settings.Model{c.Model: c.Settings}, Interval: c.Tick}
 	for now := time.Duration(0); now < length; now += c.Tick {
 		w.befall(now)
 		for _, v := range w.variants {
@@ -95,10 +94,7 @@ func Run(c Config, length time.Duration, see func(Tick) bool) {
 			}
 		}
 		offered := w.serve(now)
-		in := cycle.Case{
-			Now: w.clock(now), Snapshots: []scaling.Snapshot{w.observe(now, offered)}, History: w.past,
-			Policies: map[scaling.ModelKey]constrain.Pacing{c.Model: c.Pace},
-		}
+		in := cycle.Case{Now: w.clock(now), Snapshots: []scaling.Snapshot{w.observe(now, offered)}, History: w.past}
 		verdict := setup.Decide(in)
 		tick := w.tick(now, offered, in, verdict)
 		tick.Setup = setup

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 )
 
 // frozen is a fleet of ten whose decision the user has paused: it stays as it is.
 func frozen(faults ...fault.Fault) Config {
-	c := testConfig(model.Saturation, 10)
+	c := testConfig(settings.Saturation, 10)
 	c.Variants[0].Spec.Paused = true
 	c.Faults = faults
 	for i := range c.Faults {
@@ -61,7 +61,7 @@ func TestFaultsShowAsDiscoveryWouldShowThem(t *testing.T) {
 }
 
 func TestPodsWaitForTheirNode(t *testing.T) {
-	c := testConfig(model.Queueing, 4)
+	c := testConfig(settings.Queueing, 4)
 	twice := c.Load
 	c.Load = func(now time.Duration) float64 { return twice(now) * (1 + min(1, math.Floor(now.Hours()))) }
 	c.Faults = []fault.Fault{{Kind: fault.NoNode, Variant: c.Variants[0].Spec.Key, Wait: 6 * time.Minute}}
@@ -237,7 +237,7 @@ func TestClocksAreOffInWhatTheManagerSays(t *testing.T) {
 
 func TestRunsAreEqual(t *testing.T) {
 	run := func() (targets []scaling.Replicas) {
-		c := testConfig(model.Hybrid, 10)
+		c := testConfig(settings.Hybrid, 10)
 		for _, k := range []fault.Kind{fault.Flap, fault.Crash} {
 			c.Faults = append(c.Faults, fault.Fault{Kind: k, Variant: c.Variants[0].Spec.Key, Replicas: 3, Period: 20 * time.Minute, Ready: 15 * time.Minute})
 		}

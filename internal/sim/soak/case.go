@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/fault"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
@@ -162,12 +162,6 @@ func (s Segment) valid() bool { return s.For > 0 && s.From >= 0 && s.To >= 0 && 
 func (c Case) Plant() plant.Config {
 	p := plant.Config{
 		Model: scaling.ModelKey{Namespace: namespace, ID: "m"}, Settings: c.settings(), Load: c.Rate,
-		Pace: constrain.Pacing{
-			ScaleUpStabilization: c.ScaleUpStabilization, ScaleDownStabilization: c.ScaleDownStabilization,
-			ScaleDownStartUps: c.ScaleDownStartUps,
-			MaxScaleUpStep:    c.MaxScaleUpStep, MaxScaleDownStep: c.MaxScaleDownStep,
-			Zero: constrain.Zero{Enabled: c.Retention > 0, Retention: c.Retention},
-		},
 		InputTokens: c.Input, OutputTokens: c.Output, Tick: c.Tick, Spread: plant.Spread(c.Spread), Gateway: c.Gateway,
 		Patience: c.Patience, Tolerance: c.Tolerance,
 	}
@@ -199,18 +193,24 @@ func (c Case) variant(v Variant) plant.Variant {
 	}
 }
 
-func (c Case) settings() model.Settings {
-	s := model.Default()
-	s.Method, s.Objective = model.Spare, scaling.Objective{Class: "soak", Priority: 1, TTFT: c.TTFT, ITL: c.ITL}
+func (c Case) settings() settings.Model {
+	s := settings.Default()
+	s.Method, s.Objective = settings.Spare, scaling.Objective{Class: "soak", Priority: 1, TTFT: c.TTFT, ITL: c.ITL}
+	s.Pacing = constrain.Pacing{
+		ScaleUpStabilization: c.ScaleUpStabilization, ScaleDownStabilization: c.ScaleDownStabilization,
+		ScaleDownStartUps: c.ScaleDownStartUps,
+		MaxScaleUpStep:    c.MaxScaleUpStep, MaxScaleDownStep: c.MaxScaleDownStep,
+		Zero: constrain.Zero{Enabled: c.Retention > 0, Retention: c.Retention},
+	}
 	switch c.Engine {
 	case Tokens:
-		s.Method = model.Tokens
+		s.Method = settings.Tokens
 	case Queueing:
-		s.Engine = model.Queueing
+		s.Engine = settings.Queueing
 	case Hybrid:
-		s.Engine = model.Hybrid
+		s.Engine = settings.Hybrid
 	case HybridTokens:
-		s.Engine, s.Method = model.Hybrid, model.Tokens
+		s.Engine, s.Method = settings.Hybrid, settings.Tokens
 	}
 	return s
 }

@@ -9,13 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/constrain"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/counterfactual"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 )
 
@@ -126,14 +125,13 @@ func elsewhere(p plant.Config) plant.Config {
 
 // limited returns the cycle of two models that share few accelerators.
 func limited(a, b plant.Tick, dice *rand.Rand) (cycle.Setup, cycle.Case) {
-	setup := cycle.Setup{Interval: a.Setup.Interval, Models: map[scaling.ModelKey]model.Settings{}, Inventory: scaling.Inventory{Known: true, At: a.Case.Now}}
-	from := cycle.Case{Now: a.Case.Now, Policies: map[scaling.ModelKey]constrain.Pacing{}, History: memory.History{}}
+	setup := cycle.Setup{Interval: a.Setup.Interval, Models: map[scaling.ModelKey]settings.Model{}, Inventory: scaling.Inventory{Known: true, At: a.Case.Now}}
+	from := cycle.Case{Now: a.Case.Now, History: memory.History{}}
 	for _, t := range []plant.Tick{a, b} {
 		for m, s := range t.Setup.Models {
 			s.Limited = true
 			setup.Models[m] = s
 		}
-		maps.Copy(from.Policies, t.Case.Policies)
 		maps.Copy(from.History, t.Case.History)
 		from.Snapshots = append(from.Snapshots, t.Case.Snapshots...)
 	}
@@ -220,26 +218,26 @@ func (d asked) fewer(a counterfactual.Answers, base cycle.Verdict, wrong func(st
 			wrong("none is said to be decided")
 		}
 	case counterfactual.WhyRule:
-		without := d.from
+		setup, without := d.setup, d.from
 		for _, r := range f.Rules {
 			switch r.Stage {
 			case scaling.StageBounds:
 				without = counterfactual.MinLifted(without, d.variant, m)
 			case scaling.StageStabilize:
-				without = counterfactual.PaceLifted(without, m)
+				setup = counterfactual.PaceLifted(setup, m)
 			case scaling.StageRetention:
-				without = counterfactual.RetentionLifted(without, m)
+				setup = counterfactual.RetentionLifted(setup, m)
 			case scaling.StageOptimize, scaling.StageCapacity:
 				wrong("%s is no rule that can be lifted", r.Stage)
 			}
 		}
-		if n := d.target(d.setup.Decide(without), d.variant); n >= a.Decided || n != f.Without {
+		if n := d.target(setup.Decide(without), d.variant); n >= a.Decided || n != f.Without {
 			wrong("without the rules %v %d are decided, want %d, fewer than %d", f.Rules, n, f.Without, a.Decided)
 		}
 	case counterfactual.WhyLoad, counterfactual.WhyKept:
 		rest, _ := counterfactual.AtRest(d.from, m, replicas)
 		orders := scaling.Replicas(0)
-		verdict := d.unlimited().Decide(counterfactual.MinLifted(rest, d.variant, m))
+		verdict := counterfactual.Unpaced(d.unlimited(), m).Decide(counterfactual.MinLifted(rest, d.variant, m))
 		for v, n := range replicas {
 			orders += max(0, d.target(verdict, v)-n)
 		}
@@ -275,7 +273,7 @@ func (d asked) other(a counterfactual.Answers, o counterfactual.Other, base cycl
 			other = v
 		}
 	}
-	more := d.target(d.setup.Decide(fleet), o.Variant) - d.target(base, o.Variant)
+	more := d.target(counterfactual.Unpaced(d.setup, d.of().Model).Decide(fleet), o.Variant) - d.target(base, o.Variant)
 	cost := other.CostPerHour(o.Replicas) - own.Cost
 	ok := true
 	switch o.Beside {

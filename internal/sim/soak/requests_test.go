@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/race"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/sim/plant"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
@@ -80,9 +80,7 @@ func judgeRequests(t *testing.T, c Case, seed uint64) []Violation {
 	}
 	var needs Needs
 	w := &watched{judging: newJudging(c, &needs), Engine: sim.NewEngine(sim.EngineOptions{
-		Name: c.Engine, Interval: c.Tick, Executor: executor.Polling, Policy: func(scaling.ModelKey) cycle.ModelSettings {
-			return cycle.ModelSettings{Settings: p.Settings, Pacing: p.Pace}
-		},
+		Name: c.Engine, Interval: c.Tick, Executor: executor.Polling, Policy: func(scaling.ModelKey) settings.Model { return p.Settings },
 	})}
 	_, err := sim.Run(t.Context(), sim.Config{
 		Seed: seed, Models: []sim.Model{m}, Tolerance: c.Tolerance, Faults: p.Faults, Duration: c.Length, Tail: time.Second, Interval: time.Hour,

@@ -12,10 +12,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/cache"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/collector/prometheus"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
-	engine "github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/model"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 	"github.com/prometheus/prometheus/model/labels"
 	testingclock "k8s.io/utils/clock/testing"
 
@@ -225,25 +225,25 @@ type outcome struct {
 
 // spare decides by spare capacity, which reads what every fault here is about.
 func spare(snapshots []scaling.Snapshot) cycle.Setup {
-	settings := engine.Default()
-	settings.Method = engine.Spare
-	setup := cycle.Setup{Models: map[scaling.ModelKey]engine.Settings{}}
+	how := settings.Default()
+	how.Method = settings.Spare
+	setup := cycle.Setup{Models: map[scaling.ModelKey]settings.Model{}}
 	for _, s := range snapshots {
-		setup.Models[s.Model] = settings
+		setup.Models[s.Model] = how
 	}
 	return setup
 }
 
 // shrinking returns the engines that give a replica up, each with its default settings and a
 // profile.
-func shrinking(now time.Time, snapshots []scaling.Snapshot) (engines []engine.Engine) {
+func shrinking(now time.Time, snapshots []scaling.Snapshot) (engines []settings.Engine) {
 	snap := snapshots[0]
 	snap.Variants = slices.Clone(snap.Variants)
 	snap.Variants[0].Profile = scaling.Profile{Alpha: 10, Beta: 0.1, Gamma: 20, Delta: 0.001, MaxBatchSize: 64}
-	for _, by := range []engine.Engine{engine.Saturation, engine.Queueing, engine.Hybrid} {
-		settings := engine.Default()
-		settings.Engine, settings.Objective = by, scaling.Objective{TTFT: 5000, ITL: 100}
-		setup := cycle.Setup{Models: map[scaling.ModelKey]engine.Settings{snap.Model: settings}}
+	for _, by := range []settings.Engine{settings.Saturation, settings.Queueing, settings.Hybrid} {
+		how := settings.Default()
+		how.Engine, how.Objective = by, scaling.Objective{TTFT: 5000, ITL: 100}
+		setup := cycle.Setup{Models: map[scaling.ModelKey]settings.Model{snap.Model: how}}
 		for _, d := range setup.Decide(cycle.Case{Now: now, Snapshots: []scaling.Snapshot{snap}, History: memory.History{}}).Plan.Decisions {
 			if d.Target() < replicas {
 				engines = append(engines, by)

@@ -11,6 +11,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/cycle"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/test/promql/faulty"
 )
@@ -69,10 +70,10 @@ func (s *sleeper) fetches(d time.Duration, pass func(time.Duration)) {
 func (s *sleeper) zero() bool {
 	s.t.Helper()
 	snapshots := s.collect.Collect(s.t.Context(), s.fleet())
-	policy := constrain.Pacing{Zero: constrain.Zero{Enabled: true, Retention: retention}}
-	verdict := cycle.Setup{}.Decide(cycle.Case{
-		Now: s.manager.Now(), Snapshots: snapshots, History: s.past, Policies: map[scaling.ModelKey]constrain.Pacing{snapshots[0].Model: policy},
-	})
+	how := settings.Default()
+	how.Pacing.Zero = constrain.Zero{Enabled: true, Retention: retention}
+	setup := cycle.Setup{Models: map[scaling.ModelKey]settings.Model{snapshots[0].Model: how}}
+	verdict := setup.Decide(cycle.Case{Now: s.manager.Now(), Snapshots: snapshots, History: s.past})
 	s.past = verdict.History
 	for key, p := range s.past {
 		p.Desired = replicas // no scaler carries it out
