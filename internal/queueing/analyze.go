@@ -50,6 +50,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	allow(sized, times)
 	spent += told(evidence, times/allowance)
 	limitToServed(sized, load, snap, past)
+	resort := lastResort(sized, load, objective, options, snap, past)
 	shared := asShared(sized, past.Traffic.Shares)
 	contradicted := add(&a, shared, load, snap, past)
 	if a.Demand > a.Anticipated {
@@ -62,7 +63,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	keep := kept(a, shared, load)
 	a.Signal, a.Reason, a.Detail = direction(a, load, keep)
 	a.Doubtful = a.Signal == scaling.Steady && load.stale && a.Demand < a.Supply
-	a.Detail += byVariant + contradicted + spent
+	a.Detail += byVariant + contradicted + resort + spent
 	if a.Signal == scaling.Shrink {
 		a.Demand = keep
 	}

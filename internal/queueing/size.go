@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,6 +20,8 @@ const (
 	// fullest is the greatest part of the throughput of full batches that a replica is given,
 	// whatever the objectives allow: beyond it, a small error of the rate makes the wait very long.
 	fullest = 0.95
+	// tiny stands for an objective that is not set in a ratio.
+	tiny = 1e-9
 )
 
 // sizing is what one replica of a variant serves.
@@ -49,8 +52,8 @@ type fault struct {
 }
 
 // sizeAll sizes every variant. A variant that misses the objectives even without other load gets no
-// new load while another variant keeps them; where no variant keeps them, each is sized to the best
-// that it can do. A variant without a usable profile carries what it carries now, and takes no
+// new load while another variant keeps them. Where no variant keeps them, the objectives are raised to
+// what the nearest one can keep. A variant without a usable profile carries what it carries now, and takes no
 // more. sizeAll fails where no running variant has a usable profile, or no variant can be sized.
 func sizeAll(variants []scaling.Variant, load load, objective scaling.Objective, options Options) ([]sizing, fault) {
 	if f := unprofiled(variants); f != (fault{}) {
@@ -62,12 +65,15 @@ func sizeAll(variants []scaling.Variant, load load, objective scaling.Objective,
 	}
 	candidate := func(s sizing) bool { return s.rate > 0 && !s.fixed || s.usable && load.none() }
 	serving := slices.ContainsFunc(out, candidate)
+	if !serving {
+		objective = nearest(out, load, objective, options)
+	}
 	for i, s := range out {
 		switch {
 		case s.infeasible != nil && serving:
 			out[i].fixed = true
 		case s.infeasible != nil:
-			out[i] = best(s, load, objective, options)
+			out[i] = relaxed(s, load, objective, options)
 		case !s.usable:
 			out[i] = seen(s, load)
 		}
@@ -97,10 +103,24 @@ func unprofiled(variants []scaling.Variant) fault {
 	return fault{}
 }
 
-// best sizes a variant that misses objectives even without other load: to a tenth above its best
-// for these, and to the objectives that it keeps.
-func best(s sizing, load load, objective scaling.Objective, options Options) sizing {
-	missed := s.infeasible
+// nearest returns the objectives that the variant which misses them least can keep.
+func nearest(sized []sizing, load load, objective scaling.Objective, options Options) scaling.Objective {
+	out, least := objective, math.Inf(1)
+	for _, s := range sized {
+		if s.infeasible == nil {
+			continue
+		}
+		o := raised(s, load, objective, options)
+		if far := max(o.TTFT/max(objective.TTFT, tiny), o.ITL/max(objective.ITL, tiny)); far < least {
+			out, least = o, far
+		}
+	}
+	return out
+}
+
+// raised returns the objectives, with those that a variant misses even without other load raised to a
+// tenth above its best.
+func raised(s sizing, load load, objective scaling.Objective, options Options) scaling.Objective {
 	for range 2 { // TTFT, ITL
 		if s.infeasible == nil {
 			break
@@ -112,8 +132,18 @@ func best(s sizing, load load, objective scaling.Objective, options Options) siz
 		}
 		s = s.within(load, objective, options)
 	}
+	return objective
+}
+
+// relaxed sizes a variant that misses the objectives even without other load to raised ones. One that
+// misses these, too, gets no new load.
+func relaxed(s sizing, load load, to scaling.Objective, options Options) sizing {
+	missed := s.infeasible
+	s = s.within(load, to, options)
+	if s.fixed = s.infeasible != nil; !s.fixed {
+		s.source = "cannot meet the objectives (" + describe([]scaling.Infeasible{*missed}) + "), sized to a tenth above the best possible: " + s.source
+	}
 	s.infeasible = missed
-	s.source = "cannot meet the objectives (" + describe([]scaling.Infeasible{*missed}) + "), sized to a tenth above its best: " + s.source
 	return s
 }
 

@@ -80,7 +80,7 @@ func TestTheBestThatIsKnownSizesAReplica(t *testing.T) {
 		}, 10 / 2.391, "by its profile"},
 		"by an objective that cannot be met": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile, in.Objective = profile, scaling.Objective{ITL: 19}
-		}, 2.5, "sized to a tenth above its best"}, // 20 + 0.4 n = 1.1 x 20.4: at most 6.1 together, 2.73 requests/s
+		}, 2.5, "sized to a tenth above the best possible"}, // 20 + 0.4 n = 1.1 x 20.4: at most 6.1 together, 2.73 requests/s
 		"within the objective": {func(in *Input) {
 			in.Snapshot.Variants[0].Profile, in.Snapshot.Variants[0].Limits = profile, scaling.EngineLimits{MaxBatch: 64}
 			in.Objective, in.Sizing = objective, queueing.Options{}
