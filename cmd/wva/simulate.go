@@ -124,6 +124,7 @@ func (f *simulateFlags) run(command *cobra.Command) error {
 	if f.list {
 		return listPolicies(command.OutOrStdout(), f.output)
 	}
+	lab.CollectLess()
 	plan, err := f.plan(command.Flags().Changed)
 	if err == nil && f.store.url == "" {
 		plan.Scenarios[0].Workload, err = f.workloadOf(plan.Scenarios[0], command.Flags().Changed)

@@ -325,8 +325,13 @@ func (c cover) holdCost() float64 { return c.turns().Keeps(c.Snapshot.Load, c.Sn
 // comparable reports whether a fleet of the model that costs more is always larger: attainment
 // corrects the capacity of replicas, and at most one variant has replicas.
 func (c cover) comparable() bool {
-	run := keep(c.variants, func(s variantState) bool { return max(s.hold, s.Replicas.Current) > 0 })
-	return c.Attained && len(run) <= 1
+	run := 0
+	for _, s := range c.variants {
+		if max(s.hold, s.Replicas.Current) > 0 {
+			run++
+		}
+	}
+	return c.Attained && run <= 1
 }
 
 // turns returns the remembered reductions of the model that growth undid. A variant that

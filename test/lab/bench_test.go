@@ -11,9 +11,10 @@ import (
 )
 
 // BenchmarkDay runs one seed of the scenarios of a day (348,475 requests) with one of
-// our engines, and reports the CPU time of a run in seconds, the reading of the trace
-// included. It is skipped without WVA_SHARED.
+// our engines, as the lab does, and reports the CPU time of a run in seconds, the reading of
+// the trace included. It is skipped without WVA_SHARED.
 func BenchmarkDay(b *testing.B) {
+	lab.CollectLess()
 	all, err := matrix(goldentest.Shared(b, "traces"))
 	if err != nil {
 		b.Fatal(err)

@@ -21,6 +21,7 @@ import (
 )
 
 func main() {
+	lab.CollectLess()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	begin, args := run, os.Args[1:]
 	if len(args) > 0 {
