@@ -148,13 +148,19 @@ func TestCapacityOfAReplicaIsTheLeastOfItsLimits(t *testing.T) {
 		{"not where the batch has room", tokenSnapshot(0.3, 5, 1), func(s *scaling.Snapshot) {
 			s.Variants[0].Limits.MaxBatch, s.Replicas[0].Running = 20, scaling.Measured(17, scaling.Fresh)
 		}, memory.TokenCapacity{}, 8000},
-		{"the mean of what full replicas held", tokenSnapshot(0.1, 0, 1), nil, whenFull("medium", memory.Held{At: goldenNow, Tokens: 4000}, memory.Held{At: goldenNow, Tokens: 5000}), 4500},
+		{
+			"the mean of what full replicas held", tokenSnapshot(0.1, 0, 1), nil,
+			whenFull("medium", memory.Held{At: goldenNow, Tokens: 4000}, memory.Held{At: goldenNow, Tokens: 5000}), 4500,
+		},
 		{
 			"with answers of another length", tokenSnapshot(0.1, 0, 1), nil,
 			whenFull("long", memory.Held{At: goldenNow, Tokens: 4000}),
 			8000,
 		},
-		{"some too long ago", tokenSnapshot(0.1, 0, 1), nil, whenFull("medium", memory.Held{At: goldenNow.Add(-5 * time.Hour), Tokens: 2000}, memory.Held{At: goldenNow, Tokens: 4000}), 4000},
+		{
+			"some too long ago", tokenSnapshot(0.1, 0, 1), nil,
+			whenFull("medium", memory.Held{At: goldenNow.Add(-5 * time.Hour), Tokens: 2000}, memory.Held{At: goldenNow, Tokens: 4000}), 4000,
+		},
 		{"all too long ago", tokenSnapshot(0.1, 0, 1), nil, whenFull("medium", memory.Held{At: goldenNow.Add(-5 * time.Hour), Tokens: 4000}), 8000},
 		// n = min(600*200/1200, 64) = 64, and 64 (1000 + 100) is above the memory.
 		{

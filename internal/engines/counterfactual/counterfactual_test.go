@@ -129,7 +129,8 @@ func TestARuleThatHoldsTheNumberIsNamed(t *testing.T) {
 		{"maxScaleDownStep", fleet{withSettings(idle.setup, of, func(s *settings.Model) { s.Pacing.MaxScaleDownStep = 1 }), idle.from}, []scaling.Reason{scaling.ReasonStepLimited}, 1},
 		{
 			"minReplicas and scaleDownStabilization",
-			fleet{withSettings(idle.setup, of, func(s *settings.Model) { s.Pacing.ScaleDownStabilization = time.Hour }), idle.from}.variant("a", func(v *scaling.Variant) { v.Bounds.Min = 3 }),
+			fleet{withSettings(idle.setup, of, func(s *settings.Model) { s.Pacing.ScaleDownStabilization = time.Hour }), idle.from}.
+				variant("a", func(v *scaling.Variant) { v.Bounds.Min = 3 }),
 			[]scaling.Reason{scaling.ReasonBelowMin, scaling.ReasonStabilizing},
 			1,
 		},

@@ -13,7 +13,6 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/queueing/profile"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling/memory"
-	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/settings"
 )
 
 // Case holds all inputs of a cycle's decision except the Setup.
@@ -34,26 +33,6 @@ type Verdict struct {
 	// decisions over the least possible cost, a ratio. NotApplicable where nothing had to be
 	// shared.
 	Gap scaling.Reading
-}
-
-// Setup says how models are decided. The zero value decides every model by the documented
-// settings.
-type Setup struct {
-	// Models has the settings of each model. A model without an entry uses settings.Default.
-	Models map[scaling.ModelKey]settings.Model
-	// Interval is the planned time to the next cycle, 0 where only a change starts one.
-	Interval time.Duration
-	// Inventory and Quotas bound the accelerators of limited models.
-	Inventory scaling.Inventory
-	Quotas    []scaling.Quota
-}
-
-// settings returns the settings of a model.
-func (e Setup) settings(m scaling.ModelKey) settings.Model {
-	if of, ok := e.Models[m]; ok {
-		return of
-	}
-	return settings.Default()
 }
 
 // Decide runs the pipeline from Snapshot to Plan: analyze, optimize, constrain. Each step

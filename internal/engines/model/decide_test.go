@@ -325,7 +325,8 @@ func TestTrafficIsOfTheLatestLook(t *testing.T) {
 	joined.Variants = append([]scaling.Variant{}, snap.Variants...)
 	joined.Variants = append(joined.Variants, scaling.Variant{Key: scaling.VariantKey{Namespace: "ns", Name: "a"}, Model: snap.Model})
 	history[scaling.VariantKey{Namespace: "ns", Name: "a"}] = memory.Past{Desired: 1, DecidedAt: at}
-	if diff := cmp.Diff(again.Traffic, Decide(Input{Snapshot: joined, History: history, Settings: settingsOf(settings.Queueing, settings.Spare), Interval: time.Minute}).Traffic); diff != "" {
+	withNew := Decide(Input{Snapshot: joined, History: history, Settings: settingsOf(settings.Queueing, settings.Spare), Interval: time.Minute})
+	if diff := cmp.Diff(again.Traffic, withNew.Traffic); diff != "" {
 		t.Errorf("a variant without a memory (-want +got):\n%s", diff)
 	}
 	early := snap

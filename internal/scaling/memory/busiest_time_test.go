@@ -28,21 +28,33 @@ func TestTheSizeBeforeALullIsThatOfItsBusiestLook(t *testing.T) {
 		looks  []moment
 		want   sizes // the size at each look
 	}{
-		"all is back":                          {busy, []moment{{16 * m, 50, 10, 10}}, sizes{20}},
-		"half is back":                         {busy, []moment{{16 * m, 25, 10, 10}}, sizes{10}},
-		"more is back than there was":          {busy, []moment{{16 * m, 500, 10, 10}}, sizes{20}},
-		"one request":                          {busy, []moment{{16 * m, 0.02, 1, 1}}, sizes{1}},
-		"the window fills while it comes back": {busy, []moment{{16 * m, 10, 1, 1}, {16*m + 30*s, 30, 1, 4}, {17 * m, 50, 1, 12}, {18 * m, 50, 1, 20}, {18*m + s, 50, 20, 20}}, sizes{4, 12, 20, 20, 0}},
-		"nothing is back":                      {busy, []moment{{16 * m, 0, 10, 10}}, sizes{0}},
-		"it is not known":                      {busy, []moment{{16 * m, -1, 10, 10}, {17 * m, 50, 10, 10}}, sizes{0, 20}},
-		"no replica is Ready yet":              {busy, []moment{{16 * m, 50, 0, 1}, {20 * m, 50, 0, 1}, {21 * m, 50, 1, 1}}, sizes{0, 0, 20}},
-		"it comes and goes":                    {busy, []moment{{16 * m, 50, 10, 20}, {17 * m, 0, 10, 20}, {50 * m, 50, 10, 10}}, sizes{20, 0, 20}},
-		"after an hour":                        {busy, []moment{{63 * m, 50, 10, 10}}, sizes{20}},
-		"after more":                           {busy, []moment{{63*m + s, 50, 10, 10}}, sizes{0}},
-		"there was no lull":                    {busy[:3], []moment{{3 * m, 50, 10, 10}}, sizes{0}},
-		"only a gap":                           {busy[:3], []moment{{3 * m, -1, 10, 10}, {9 * m, 50, 10, 10}}, sizes{0, 0}},
-		"a load that declined in ten minutes is no outage":  {[]moment{{0, 50, 20, 20}, {5 * m, 10, 18, 17}, {9 * m, 1, 15, 14}, {10 * m, 0, 14, 13}}, []moment{{30 * m, 1, 3, 3}}, sizes{1}},
-		"one that declined for longer had its fleet follow": {[]moment{{0, 50, 20, 20}, {11 * m, 10, 8, 7}, {22 * m, 1, 2, 2}, {23 * m, 0, 2, 2}}, []moment{{30 * m, 1, 1, 1}, {31 * m, 10, 1, 2}}, sizes{2, 2}},
+		"all is back":                 {busy, []moment{{16 * m, 50, 10, 10}}, sizes{20}},
+		"half is back":                {busy, []moment{{16 * m, 25, 10, 10}}, sizes{10}},
+		"more is back than there was": {busy, []moment{{16 * m, 500, 10, 10}}, sizes{20}},
+		"one request":                 {busy, []moment{{16 * m, 0.02, 1, 1}}, sizes{1}},
+		"the window fills while it comes back": {
+			busy,
+			[]moment{{16 * m, 10, 1, 1}, {16*m + 30*s, 30, 1, 4}, {17 * m, 50, 1, 12}, {18 * m, 50, 1, 20}, {18*m + s, 50, 20, 20}},
+			sizes{4, 12, 20, 20, 0},
+		},
+		"nothing is back":         {busy, []moment{{16 * m, 0, 10, 10}}, sizes{0}},
+		"it is not known":         {busy, []moment{{16 * m, -1, 10, 10}, {17 * m, 50, 10, 10}}, sizes{0, 20}},
+		"no replica is Ready yet": {busy, []moment{{16 * m, 50, 0, 1}, {20 * m, 50, 0, 1}, {21 * m, 50, 1, 1}}, sizes{0, 0, 20}},
+		"it comes and goes":       {busy, []moment{{16 * m, 50, 10, 20}, {17 * m, 0, 10, 20}, {50 * m, 50, 10, 10}}, sizes{20, 0, 20}},
+		"after an hour":           {busy, []moment{{63 * m, 50, 10, 10}}, sizes{20}},
+		"after more":              {busy, []moment{{63*m + s, 50, 10, 10}}, sizes{0}},
+		"there was no lull":       {busy[:3], []moment{{3 * m, 50, 10, 10}}, sizes{0}},
+		"only a gap":              {busy[:3], []moment{{3 * m, -1, 10, 10}, {9 * m, 50, 10, 10}}, sizes{0, 0}},
+		"a load that declined in ten minutes is no outage": {
+			[]moment{{0, 50, 20, 20}, {5 * m, 10, 18, 17}, {9 * m, 1, 15, 14}, {10 * m, 0, 14, 13}},
+			[]moment{{30 * m, 1, 3, 3}},
+			sizes{1},
+		},
+		"one that declined for longer had its fleet follow": {
+			[]moment{{0, 50, 20, 20}, {11 * m, 10, 8, 7}, {22 * m, 1, 2, 2}, {23 * m, 0, 2, 2}},
+			[]moment{{30 * m, 1, 1, 1}, {31 * m, 10, 1, 2}},
+			sizes{2, 2},
+		},
 		"never seen": {nil, []moment{{0, 50, 1, 1}}, sizes{0}},
 	} {
 		t.Run(name, func(t *testing.T) {
