@@ -187,12 +187,14 @@ func (f *loadFlags) open(stdin io.Reader) (loadSource, func(), error) {
 	if f.trace != "" {
 		return f.openTrace(stdin)
 	}
+	flag := "--profile"
 	profile, err := workload.ParseProfile(f.profile)
 	if f.profile == "" {
+		flag = "--rate, --duration"
 		profile, err = workload.NewProfile(workload.Constant{Rate: f.rate, Duration: f.duration})
 	}
 	if err != nil {
-		return loadSource{}, nil, fmt.Errorf("%w: %w", errUsage, err)
+		return loadSource{}, nil, fmt.Errorf("%w: %s: %w", errUsage, flag, err)
 	}
 	lengths, err := workload.ChatLengths(float64(f.inputTokens), float64(f.outputTokens))
 	if f.lengths == "constant" {

@@ -35,5 +35,5 @@ func ExampleParseProfile_error() {
 	_, err := workload.ParseProfile("constant(8,60s),rump(8->1,30s)")
 	fmt.Println(err)
 	// Output:
-	// profile, column 17: "rump" is not a segment, want constant, ramp, step, sine, onoff, flash or gamma
+	// column 17: "rump" is not a segment, want constant, ramp, step, sine, onoff, flash or gamma
 }

@@ -20,7 +20,7 @@ type SyntaxError struct {
 
 // Error implements error.
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("profile, column %d: %s", e.Column, e.Problem)
+	return fmt.Sprintf("column %d: %s", e.Column, e.Problem)
 }
 
 // ParseProfile reads a profile in this grammar; spaces between its parts are
