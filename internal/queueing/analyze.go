@@ -44,7 +44,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	allowance, spent := allowance(past.Traffic.Budget, objective)
 	times := allowance
 	evidence := witnessed(past.Traffic.Evidence, snap, objective, a.Promised)
-	if a.Promised > 0 {
+	if a.Promised > 0 && !unseen(past.Traffic.Budget, objective) {
 		times = learned(evidence, objective, allowance)
 	}
 	allow(sized, times)

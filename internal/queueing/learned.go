@@ -63,6 +63,17 @@ func learned(e memory.Evidence, o scaling.Objective, allowance float64) float64 
 	return allowance * math.Pow(max(1, min(learnedMost, seen)/overdrawn), believed)
 }
 
+// unseenFrom is how many times as many requests as may must miss for evidence to count for nothing.
+const unseenFrom = 5
+
+// unseen reports whether the evidence does not show what misses: far more requests missed lately than
+// may. Evidence is blind while replicas start and requests queue. Where most misses come with bursts, it
+// shows the calm between them, in which few replicas are enough.
+func unseen(b memory.Budget, o scaling.Objective) bool {
+	attained, known := b.Attainment()
+	return known && 1-attained > unseenFrom*(1-o.Share())
+}
+
 // byProfile returns the requests/s that the Ready replicas serve within the objective by their
 // profiles; 0 where a profile is missing or cannot keep the objective.
 func byProfile(sized []sizing) float64 {

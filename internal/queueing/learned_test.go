@@ -97,6 +97,16 @@ func TestAFleetThatKeepsItsObjectiveIsFilledFurther(t *testing.T) {
 	if used*1.25 > 1.01 && !strings.Contains(last.Detail, "times what the profiles promise, so a replica serves") {
 		t.Errorf("it does not say why: %s", last.Detail)
 	}
+	overdrawn := func(missed float64) float64 {
+		of := memory.Traffic{Evidence: saw(1e6, 2, 0)}
+		of.Budget = memory.Budget{Ended: 1e6, Missed: 1e6 * missed, Hours: 1}
+		a, _ := at(of, false, 60)
+		return a.Variants[0].PerReplica / first.Variants[0].PerReplica
+	}
+	if few, many := overdrawn(2*(1-o.Share())), overdrawn(6*(1-o.Share())); few < 1 || many > 0.71 {
+		t.Errorf("while twice as many miss as may, a replica is given %.3f times what it was, want 1 or more by the evidence; "+
+			"while six times as many do, %.3f, want the least allowance, 0.7: they miss at times that the evidence does not show", few, many)
+	}
 	for minute := 60; minute < 120; minute++ {
 		last, traffic = at(traffic, true, minute)
 	}

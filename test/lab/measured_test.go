@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,15 +31,37 @@ var less = map[string]float64{
 	"deepseek-r1/full": 15,   // engines do not count the requests that clients take back from a queue of hours
 }
 
-// keptReports keeps reports by their scenario.
-type keptReports map[string]sim.Report
+// keptReports keeps reports by their scenario. Several goroutines may use it.
+type keptReports struct {
+	mu sync.Mutex
+	of map[string]sim.Report
+}
 
-func (keptReports) Known(string, time.Duration, lab.Choice, uint64) (r sim.Report, known bool) {
+func (*keptReports) Known(string, time.Duration, lab.Choice, uint64) (r sim.Report, known bool) {
 	return r, false
 }
 
-func (k keptReports) Keep(scenario string, _ time.Duration, _ lab.Choice, _ uint64, r sim.Report) {
-	k[scenario] = r
+func (k *keptReports) Keep(scenario string, _ time.Duration, _ lab.Choice, _ uint64, r sim.Report) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.of[scenario] = r
+}
+
+// reportsOf runs our policy in the scenarios, and returns the reports by their names.
+func reportsOf(t *testing.T, scenarios []lab.Scenario) map[string]sim.Report {
+	t.Helper()
+	choices, err := lab.ReadChoices([]string{lab.Hybrid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := &keptReports{of: map[string]sim.Report{}}
+	if _, err := lab.Execute(t.Context(), lab.Plan{Scenarios: scenarios, Choices: choices, Seeds: []uint64{1}}, lab.Options{Reports: kept}); err != nil {
+		t.Fatal(err)
+	}
+	if len(kept.of) != len(scenarios) || len(scenarios) == 0 {
+		t.Fatalf("%d reports of %d scenarios", len(kept.of), len(scenarios))
+	}
+	return kept.of
 }
 
 func TestTheMeasuredAttainmentIsThatOfTheRequests(t *testing.T) {
@@ -56,24 +79,14 @@ func TestTheMeasuredAttainmentIsThatOfTheRequests(t *testing.T) {
 			some = append(some, s)
 		}
 	}
-	choices, err := lab.ReadChoices([]string{lab.Hybrid})
-	if err != nil {
-		t.Fatal(err)
-	}
-	reports := keptReports{}
-	if _, err := lab.Execute(t.Context(), lab.Plan{Scenarios: some, Choices: choices, Seeds: []uint64{1}}, lab.Options{Reports: reports}); err != nil {
-		t.Fatal(err)
-	}
-	if len(reports) != len(some) || len(some) == 0 {
-		t.Fatalf("%d reports of %d scenarios", len(reports), len(some))
-	}
+	reports := reportsOf(t, some)
 	for _, s := range some {
 		for _, m := range reports[s.Name].Models {
 			if m.Measured == nil {
 				t.Errorf("%s: %s: nothing was measured", s.Name, m.Model)
 				continue
 			}
-			attained := float64(m.Counts.Met+m.Before.Met) / float64(m.Counts.Arrived+m.Before.Arrived)
+			attained := attainedBy(m)
 			off, may := 100*(*m.Measured-attained), usually
 			if n, ok := less[s.Name]; ok {
 				may = n
@@ -87,4 +100,9 @@ func TestTheMeasuredAttainmentIsThatOfTheRequests(t *testing.T) {
 			}
 		}
 	}
+}
+
+// attainedBy returns the part of all requests of a run that met the objectives.
+func attainedBy(m sim.ModelReport) float64 {
+	return float64(m.Counts.Met+m.Before.Met) / float64(m.Counts.Arrived+m.Before.Arrived)
 }

@@ -231,8 +231,10 @@ func TestWhatCannotBeReadIsNotKnown(t *testing.T) {
 			d.want(t, "without the permission")
 		}
 		lines := strings.Join(d.log, "\n")
-		if len(d.log) != 2 || !strings.Contains(lines, "the nodes of the cluster have not been listed yet") ||
-			!strings.Contains(lines, "watching nodes: nodes is forbidden; the manager's role must allow to list and watch them") {
+		// The first question may see the refusal, if the watch is quick, or that nothing is listed yet.
+		last := len(d.log) - 1
+		if last < 0 || last > 1 || last == 1 && !strings.Contains(d.log[0], "the nodes of the cluster have not been listed yet") ||
+			!strings.Contains(d.log[last], "watching nodes: nodes is forbidden; the manager's role must allow to list and watch them") {
 			t.Errorf("the log says\n%s", lines)
 		}
 		d.refuse(nil)
