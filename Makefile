@@ -131,7 +131,7 @@ soak: gotest build localcluster kubernetes137 keda helm ## Run what takes longer
 	CGO_ENABLED=0 $(GO) test ./internal/sim/soak -count=1 -v -run 'TestSoak$$|FoundCases' -soak $(or $(SOAK_FOR),10m) -timeout 0
 	CGO_ENABLED=0 $(GO) test ./internal/sim/soak -count=1 -tags soak -run OldRules -timeout 60m
 	CGO_ENABLED=0 $(GO) test ./internal/sim/soak -count=1 -tags soak -run CounterfactualsOfMany -v -timeout 60m
-	CGO_ENABLED=0 $(GO) test ./test/lab -count=1 -v -run MeasuredAttainment -args -all
+	CGO_ENABLED=0 $(GO) test ./test/lab -count=1 -v -run MeasuredAttainment -all
 	CGO_ENABLED=0 $(GO) test ./test/tenants -count=1 -v -run 'NoTenant|FoundCases' -soak $(or $(SOAK_FOR),10m) -timeout 0
 	CGO_ENABLED=0 $(GO) test ./test/tenants -count=1 -tags soak -run 'OldRules|FillsABudget' -timeout 60m
 	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 90m -tags e2e,soak -run '$(SOAK)' $(TESTFLAGS) ./test/e2e/... -steady=3m -steady-fleet=100
