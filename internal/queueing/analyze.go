@@ -43,7 +43,7 @@ func Analyze(snap scaling.Snapshot, objective scaling.Objective, options Options
 	a.Promised = byProfile(sized)
 	allowance, spent := allowance(past.Traffic.Budget, objective)
 	times := allowance
-	evidence := witnessed(past.Traffic.Evidence, snap, objective, a.Promised)
+	evidence := witnessed(past.Traffic, snap, objective, a.Promised)
 	if a.Promised > 0 && !unseen(past.Traffic.Budget, objective) {
 		times = learned(evidence, objective, allowance)
 	}

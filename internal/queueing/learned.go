@@ -24,17 +24,18 @@ const (
 
 // Learn returns the traffic with the evidence of snap, whose analysis is a, added.
 func Learn(past memory.Traffic, snap scaling.Snapshot, o scaling.Objective, a scaling.Analysis) memory.Traffic {
-	past.Evidence = witnessed(past.Evidence, snap, o, a.Promised)
+	past.Evidence = witnessed(past, snap, o, a.Promised)
 	return past
 }
 
-// witnessed returns the evidence with that of snap added, whose replicas serve promised requests/s
+// witnessed returns the evidence of past with that of snap added, whose replicas serve promised requests/s
 // by their profiles; 0 where that is unknown.
-func witnessed(past memory.Evidence, snap scaling.Snapshot, o scaling.Objective, promised float64) memory.Evidence {
+func witnessed(past memory.Traffic, snap scaling.Snapshot, o scaling.Objective, promised float64) memory.Evidence {
 	if !(promised > 0) {
-		return past
+		return past.Evidence
 	}
-	return past.Then(snap, o, promised, learned(past, o, 1), snap.Waiting() > serving(snap.Variants, time.Time{}))
+	queued, overdrawn := snap.Waiting() > serving(snap.Variants, time.Time{}), past.Budget.Left(o) < 0
+	return past.Evidence.Then(snap, o, promised, learned(past.Evidence, o, 1), queued, overdrawn)
 }
 
 // learned returns the factor on the rate that a profile promises for a replica. It combines the

@@ -126,7 +126,7 @@ func TestWhatDoesWellIsLearnedAtTheFirstLook(t *testing.T) {
 		s.Load.ArrivalRate = scaling.Measured(10, scaling.Fresh)
 		s.Load.TTFTBuckets = scaling.Histogram{State: scaling.Fresh, Buckets: []scaling.Bucket{{Bound: 1000, Rate: 10 * (1 - late)}, {Bound: 10000, Rate: 10}}, Total: 10}
 		s.Load.ITLBuckets = s.Load.TTFTBuckets
-		return e.Then(s, o, promised, 1, false)
+		return e.Then(s, o, promised, 1, false, false)
 	}
 	for name, tt := range map[string]struct {
 		ready time.Duration
@@ -155,40 +155,42 @@ func TestWhatDoesWellIsLearnedAtTheFirstLook(t *testing.T) {
 func TestWhatAStartOrAnOverloadMissesIsNotLearned(t *testing.T) {
 	o := scaling.Objective{TTFT: 1000}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	look := func(e memory.Evidence, minute int, promised float64, queued bool) memory.Evidence {
+	look := func(e memory.Evidence, minute int, promised, met float64, queued, overdrawn bool) memory.Evidence {
 		s := scaling.Snapshot{At: now.Add(time.Duration(minute) * time.Minute), Window: time.Minute}
 		s.Variants = []scaling.Variant{{Replicas: scaling.ReplicaCounts{Observed: true, Ready: 1, NewestReady: now.Add(-time.Hour)}}}
 		s.Load.ArrivalRate = scaling.Measured(10, scaling.Fresh)
-		s.Load.TTFTBuckets = scaling.Histogram{State: scaling.Fresh, Buckets: []scaling.Bucket{{Bound: 1000}, {Bound: 10000, Rate: 10}}, Total: 10}
+		s.Load.TTFTBuckets = scaling.Histogram{State: scaling.Fresh, Buckets: []scaling.Bucket{{Bound: 1000, Rate: met}, {Bound: 10000, Rate: 10}}, Total: 10}
 		s.Load.ITLBuckets = s.Load.TTFTBuckets
-		return e.Then(s, o, promised, 1, queued)
+		return e.Then(s, o, promised, 1, queued, overdrawn)
 	}
 	for name, tt := range map[string]struct {
-		before, promised float64 // requests/s
-		queued           bool
-		counts           bool
+		before, promised, met float64 // requests/s
+		queued, overdrawn     bool
+		counts                bool
 	}{
-		"busy":                       {10, 10, false, true},
-		"busy, and requests wait":    {10, 10, true, true},
-		"replicas are new":           {5, 10, false, false},
-		"one of many is new":         {9.5, 10, false, true},
-		"overloaded":                 {5, 5, true, false},
-		"overloaded, by the profile": {5, 5, false, true},
-		"almost idle":                {100, 100, false, false},
+		"busy":                         {10, 10, 0, false, false, true},
+		"busy, and requests wait":      {10, 10, 0, true, false, true},
+		"replicas are new":             {5, 10, 0, false, false, false},
+		"one of many is new":           {9.5, 10, 0, false, false, true},
+		"overloaded":                   {5, 5, 0, true, false, false},
+		"overloaded, by the profile":   {5, 5, 0, false, false, true},
+		"almost idle, and all is met":  {100, 100, 10, false, false, false},
+		"almost idle, and much misses": {100, 100, 8, false, false, false},
+		"the same, overdrawn":          {100, 100, 8, false, true, true},
 	} {
-		e := look(memory.Evidence{Promised: tt.before}, 0, tt.before, false)
+		e := look(memory.Evidence{Promised: tt.before}, 0, tt.before, tt.met, false, tt.overdrawn)
 		first := e.Requests
-		e = look(e, 1, tt.promised, tt.queued)
+		e = look(e, 1, tt.promised, tt.met, tt.queued, tt.overdrawn)
 		if got := e.Requests > first; got != tt.counts {
 			t.Errorf("%s: counted %t, want %t", name, got, tt.counts)
 		}
 		if tt.counts || tt.promised > 10 {
 			continue
 		}
-		if e = look(e, 2, tt.promised, false); e.Requests > first {
+		if e = look(e, 2, tt.promised, tt.met, false, tt.overdrawn); e.Requests > first {
 			t.Errorf("%s: the window after it counts", name)
 		}
-		if e = look(e, 3, tt.promised, false); e.Requests <= first {
+		if e = look(e, 3, tt.promised, tt.met, false, tt.overdrawn); e.Requests <= first {
 			t.Errorf("%s: the third window after it does not count", name)
 		}
 	}

@@ -34,7 +34,7 @@ const (
 	// blindFor is the number of windows after an overload or a start in which misses are not
 	// counted.
 	blindFor = 2
-	// busyFrom is the utilization of the believed rate from which misses predict the effect of more
+	// busyFrom is the utilization of the believed rate from which few misses predict the effect of more
 	// load, and overloadFrom the one above which a queue means an overload.
 	busyFrom, overloadFrom = 0.4, 1.25
 	// newAtMost is the largest growth of the promised rate between looks, a ratio, that does not
@@ -43,9 +43,9 @@ const (
 )
 
 // Then returns e updated by a look at s. promised is the rate [requests/s] that the profiles of the
-// replicas promise, believed the factor on it that replicas are sized with; queued says that more
-// requests wait than there are replicas.
-func (e Evidence) Then(s scaling.Snapshot, o scaling.Objective, promised, believed float64, queued bool) Evidence {
+// replicas promise, believed the factor on it that replicas are sized with. queued says that more
+// requests wait than there are replicas, overdrawn that more requests missed lately than may.
+func (e Evidence) Then(s scaling.Snapshot, o scaling.Objective, promised, believed float64, queued, overdrawn bool) Evidence {
 	since := s.At.Sub(e.At)
 	if since <= 0 {
 		return e
@@ -64,7 +64,10 @@ func (e Evidence) Then(s scaling.Snapshot, o scaling.Objective, promised, believ
 	// While replicas are new, the others carry more than is counted. If they still do well, that is
 	// valid.
 	well := missed <= 1-o.Share() && !queued && used*e.Requests >= e.Used
-	if !known || used < busyFrom*believed || s.At.Before(e.Blind) && !well {
+	// What does well at a low utilization says nothing about a higher one. What misses there, while the
+	// error budget is overdrawn, contradicts a belief that would keep the utilization low for ever.
+	idle := used < busyFrom*believed && !(overdrawn && missed > 1-o.Share())
+	if !known || idle || s.At.Before(e.Blind) && !well {
 		return e.faded(since, unseenFades)
 	}
 	n := endedPerSecond(s.Load) * min(since, gapAtMost*max(s.Window, time.Minute)).Seconds()
