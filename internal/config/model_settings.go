@@ -35,7 +35,7 @@ type ModelSettings struct {
 	// The longer of both applies.
 	ScaleDownStartUps float64
 	// MaxScaleUpStep and MaxScaleDownStep are the most replicas that one decision adds or removes,
-	// 0 for no limit.
+	// 0 for no limit. MaxScaleDownStep may be StepAuto.
 	MaxScaleUpStep, MaxScaleDownStep int
 	// TTFTPercentile and ITLPercentile are the percentiles that must meet the objectives, ratios in
 	// [0, 1); 0 is the mean.
@@ -123,6 +123,26 @@ func (p ModelSettings) withEngine() ModelSettings {
 	return p
 }
 
+// StepAuto is the MaxScaleDownStep of one replica, or of more where no demand of the last hour needed
+// them; stepAuto is how it is written.
+const (
+	StepAuto = -1
+	stepAuto = "auto"
+)
+
+// autoField accepts stepAuto for StepAuto, beside what f accepts.
+func autoField(f field[ModelSettings]) field[ModelSettings] {
+	count := f.parse
+	f.Accepts += ", or " + stepAuto
+	f.parse = func(raw any) (any, bool) {
+		if written, ok := text(raw); ok && written == stepAuto {
+			return StepAuto, true
+		}
+		return count(raw)
+	}
+	return f
+}
+
 // limiterKey is the field that sets ModelSettings.Limited. Where it is not set, WVA_LIMITED_MODE
 // does.
 const limiterKey = "enableLimiter"
@@ -167,7 +187,7 @@ func policyFields() []field[ModelSettings] {
 		pause("scaleDownStabilization", "2m", "how long shrinking must have been wanted", func(p *ModelSettings) *time.Duration { return &p.ScaleDownStabilization }),
 		numberField(Key{Name: "scaleDownStartUps", Default: "1", Accepts: "a number from 0 to 10", Meaning: "for how many start-ups of a replica shrinking must have been wanted, where that is longer than scaleDownStabilization; an hour at most"}, 0, 10, func(p *ModelSettings) *float64 { return &p.ScaleDownStartUps }),
 		step("maxScaleUpStep", "0", "most replicas added by one decision, 0 for no limit", func(p *ModelSettings) *int { return &p.MaxScaleUpStep }),
-		step("maxScaleDownStep", "1", "most replicas removed by one decision, 0 for no limit", func(p *ModelSettings) *int { return &p.MaxScaleDownStep }),
+		autoField(step("maxScaleDownStep", stepAuto, "most replicas removed by one decision, 0 for no limit; auto is one, and up to a third of the replicas where they serve more than twice the largest demand of the last hour", func(p *ModelSettings) *int { return &p.MaxScaleDownStep })),
 		percentile("ttftPercentile", "0.9", "percentile that TTFT is held to", func(p *ModelSettings) *float64 { return &p.TTFTPercentile }),
 		percentile("itlPercentile", "0", "percentile that ITL is held to", func(p *ModelSettings) *float64 { return &p.ITLPercentile }),
 	}

@@ -27,6 +27,9 @@ func (p ModelSettings) Resolved() settings.Model {
 			Zero: constrain.Zero{Enabled: p.ScaleToZero.Enabled, Retention: p.ScaleToZero.Retention},
 		},
 	}
+	if p.MaxScaleDownStep == StepAuto {
+		s.Pacing.MaxScaleDownStep, s.Pacing.SurplusAtOnce = 1, true
+	}
 	if p.CountsTokens() {
 		s.Method = settings.Tokens
 	}

@@ -16,7 +16,8 @@ import (
 func TestAnEmptyConfigurationComesToTheDocumentedSettings(t *testing.T) {
 	want := settings.Default()
 	want.Pacing = constrain.Pacing{
-		ScaleDownStabilization: 2 * time.Minute, ScaleDownStartUps: 1, MaxScaleDownStep: 1, Zero: constrain.Zero{Retention: 10 * time.Minute},
+		ScaleDownStabilization: 2 * time.Minute, ScaleDownStartUps: 1, MaxScaleDownStep: 1, SurplusAtOnce: true,
+		Zero: constrain.Zero{Retention: 10 * time.Minute},
 	}
 	if diff := cmp.Diff(want, applied(t).Policy(llama).Resolved()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -308,7 +308,7 @@ func TestDeletionOfAConfigMapReturnsToDefaults(t *testing.T) {
 	if r := s.Apply(all[:1]); !r.Changed {
 		t.Error("got no change")
 	}
-	if p := s.Snapshot().Policy(llama); p.MaxScaleUpStep != 0 || p.MaxScaleDownStep != 1 {
+	if p := s.Snapshot().Policy(llama); p.MaxScaleUpStep != 0 || p.MaxScaleDownStep != StepAuto {
 		t.Errorf("got %+v, want the default steps", p)
 	}
 	if got := s.Snapshot().Settings().Interval; got != 5*time.Second {

@@ -24,6 +24,9 @@ type Input struct {
 	// Roles is the demand of the roles of models that are served in parts. It is unknown for a role
 	// without an entry.
 	Roles map[scaling.Part]RoleDemand
+	// Surplus is the part of the Ready replicas of each part that no demand of the last hour needed,
+	// in [0, 1); no entry is 0.
+	Surplus map[scaling.Part]float64
 }
 
 // Stage returns a plan in which its constraint holds. It does not modify its argument.

@@ -20,6 +20,9 @@ type Pacing struct {
 	// adds to a variant or takes from it, >= 0; 0 is no limit.
 	MaxScaleUpStep   scaling.Replicas `json:"maxScaleUpStep"`
 	MaxScaleDownStep scaling.Replicas `json:"maxScaleDownStep"`
+	// SurplusAtOnce says that one decision may take more than MaxScaleDownStep from a variant where
+	// no demand of the last hour needed them.
+	SurplusAtOnce bool `json:"surplusAtOnce,omitempty"`
 	// Zero says whether the model may go to zero, and when.
 	Zero Zero `json:"zero,omitzero"`
 }

@@ -31,7 +31,7 @@ func Stabilize(in Input, plan scaling.Plan) scaling.Plan {
 	out := scaling.Plan{At: plan.At, Decisions: make([]scaling.Decision, 0, len(plan.Decisions))}
 	for _, d := range plan.Decisions {
 		if v, ok := in.Variants[d.Variant]; ok && !d.Fallback {
-			p := pace{Pacing: in.Policies[d.Model], variant: v, lastDesired: in.History.LastDesired(v), wants: Wants(in, d), now: in.Now}
+			p := pace{Pacing: in.Policies[d.Model], variant: v, lastDesired: in.History.LastDesired(v), wants: Wants(in, d), now: in.Now, surplus: in.Surplus[d.Part()]}
 			if !unpaced(d, p.lastDesired, p.Zero) {
 				d = p.limitReduction(p.stabilize(d))
 			}
@@ -75,6 +75,7 @@ type pace struct {
 	lastDesired scaling.Replicas // replicas if the cycle changes nothing
 	wants       memory.Wants
 	now         time.Time
+	surplus     float64 // see Input
 }
 
 // stabilize limits a change to the number wanted for the whole period.
@@ -103,13 +104,23 @@ func (p pace) stabilize(d scaling.Decision) scaling.Decision {
 // limitReduction cuts a reduction to the largest step.
 func (p pace) limitReduction(d scaling.Decision) scaling.Decision {
 	to, from := d.Target(), p.shrinksFrom()
-	if p.MaxScaleDownStep > 0 && to < from-p.MaxScaleDownStep {
-		if least := p.within(from - p.MaxScaleDownStep); least > to {
+	step, because := p.largestReduction(from)
+	if step > 0 && to < from-step {
+		if least := p.within(from - step); least > to {
 			return d.Then(scaling.StageStabilize, least, scaling.ReasonStepLimited,
-				fmt.Sprintf("%s fewer than %d are wanted, maxScaleDownStep is %d", (from-to).Text(), from, p.MaxScaleDownStep))
+				fmt.Sprintf("%s fewer than %d are wanted, %s", (from-to).Text(), from, because))
 		}
 	}
 	return d
+}
+
+// largestReduction returns the most replicas that a decision may take from a variant, 0 for no
+// limit, and in words why.
+func (p pace) largestReduction(from scaling.Replicas) (step scaling.Replicas, because string) {
+	if surplus := scaling.Replicas(p.surplus * float64(from)); p.SurplusAtOnce && p.MaxScaleDownStep > 0 && surplus > p.MaxScaleDownStep {
+		return surplus, fmt.Sprintf("and %d go at once: twice the largest demand of the last hour does not need them", surplus)
+	}
+	return p.MaxScaleDownStep, fmt.Sprintf("maxScaleDownStep is %d", p.MaxScaleDownStep)
 }
 
 // limitGrowth cuts growth to the largest step.

@@ -28,6 +28,7 @@ type run struct {
 	history memory.History
 	counts  scaling.ReplicaCounts
 	startUp time.Duration
+	surplus float64 // part of the Ready replicas
 }
 
 func newRun(replicas scaling.Replicas, p Pacing) *run {
@@ -59,6 +60,7 @@ func (r *run) input(after time.Duration) Input {
 	return Input{
 		Now: start.Add(after), Variants: map[scaling.VariantKey]scaling.Variant{key: v},
 		Policies: map[scaling.ModelKey]Pacing{model: r.policy}, History: r.history,
+		Surplus: map[scaling.Part]float64{{Model: model}: r.surplus},
 	}
 }
 
@@ -239,6 +241,39 @@ func TestStepsSayWhatTheyDidWithNumbers(t *testing.T) {
 				t.Errorf("step (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestASurplusGoesAtOnce: the largest step of a reduction is one replica, and a third of the fleet is
+// surplus.
+func TestASurplusGoesAtOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		policy               Pacing
+		ready, wanted, least scaling.Replicas
+		want                 scaling.Replicas
+		says                 string
+	}{
+		"a large fleet": {
+			Pacing{MaxScaleDownStep: 1, SurplusAtOnce: true},
+			58, 20, 0, 39,
+			"38 replicas fewer than 58 are wanted, and 19 go at once: twice the largest demand of the last hour does not need them",
+		},
+		"the setting does not allow it": {
+			Pacing{MaxScaleDownStep: 1}, 58, 20, 0, 57, "38 replicas fewer than 58 are wanted, maxScaleDownStep is 1",
+		},
+		"a step is larger than a third":  {Pacing{MaxScaleDownStep: 30, SurplusAtOnce: true}, 58, 20, 0, 28, "38 replicas fewer than 58 are wanted, maxScaleDownStep is 30"},
+		"no step limits it":              {Pacing{SurplusAtOnce: true}, 58, 20, 0, 20, "it was asked for"},
+		"fewer are wanted than a third":  {Pacing{MaxScaleDownStep: 1, SurplusAtOnce: true}, 58, 50, 0, 50, "it was asked for"},
+		"a third of two is none":         {Pacing{MaxScaleDownStep: 1, SurplusAtOnce: true}, 2, 1, 0, 1, "it was asked for"},
+		"minReplicas bounds it, too":     {Pacing{MaxScaleDownStep: 1, SurplusAtOnce: true}, 58, 20, 50, 50, ""},
+		"it waits for the stabilization": {Pacing{MaxScaleDownStep: 1, SurplusAtOnce: true, ScaleDownStabilization: time.Minute}, 58, 20, 0, 58, ""},
+	} {
+		r := newRun(tt.ready, tt.policy)
+		r.bounds.Min, r.surplus = tt.least, 1.0/3
+		d := r.ask(0, tt.wanted)
+		if said := d.Steps[len(d.Steps)-1].Detail; d.Target() != tt.want || tt.says != "" && said != tt.says {
+			t.Errorf("%s: %d replicas, %q; want %d, %q", name, d.Target(), said, tt.want, tt.says)
+		}
 	}
 }
 

@@ -196,13 +196,17 @@ func (e Setup) constrain(seen look, alone choices, wanted wants) grants {
 			resumed[v.Key] = seen.past[v.Key].Busy.Size(s)
 		}
 	}
+	surplus := make(map[scaling.Part]float64, len(alone.outcomes))
+	for part, of := range alone.outcomes {
+		surplus[part] = of.Surplus
+	}
 	policies := make(map[scaling.ModelKey]constrain.Pacing, len(e.Models))
 	for m, of := range e.Models {
 		policies[m] = of.Pacing
 	}
 	in := constrain.Input{
 		Now: seen.at, Cycle: seen.cycle, Variants: seen.variants, Policies: policies, History: seen.past,
-		Activity: seen.activity, Resumed: resumed, Limits: wanted.limits, Roles: alone.roles(seen),
+		Activity: seen.activity, Resumed: resumed, Limits: wanted.limits, Roles: alone.roles(seen), Surplus: surplus,
 	}
 	return grants{in, constrain.Apply(in, wanted.plan)}
 }
@@ -266,7 +270,7 @@ func remember(seen look, alone choices, granted grants) memory.History {
 			p.Counts = v.Replicas
 		}
 		p.ModelPast = memory.ModelPast{
-			Informed: of.Informed, Backlog: of.Backlog, Activity: seen.activity[d.Model], Traffic: of.Traffic, Turns: turns[d.Part()],
+			Informed: of.Informed, Backlog: of.Backlog, Activity: seen.activity[d.Model], Traffic: of.Traffic, Turns: turns[d.Part()], Peaks: of.Peaks,
 		}
 		p.Wants = constrain.Wants(granted.in, d)
 		p.Fit = of.Fits[d.Variant]

@@ -35,6 +35,8 @@ type Outcome struct {
 	Informed  []memory.Informed                 // of the model, sorted by Analyzer
 	Backlog   memory.Backlog                    // of the model
 	Traffic   memory.Traffic                    // of the model
+	Peaks     memory.Peaks                      // of the model
+	Surplus   float64                           // part of the Ready replicas that no demand of the last hour needed, in [0, 1)
 	Fits      map[scaling.VariantKey]memory.Fit // of the variants
 	// Capacity is the capacity of the variants where tokens were counted, else nil.
 	Capacity map[scaling.VariantKey]memory.TokenCapacity
@@ -47,7 +49,13 @@ func Decide(in Input) Outcome {
 	live := recall(in, past.Informed, p.analyses)
 	out := p.decide(p.vote(live))
 	out.Informed, out.Backlog, out.Capacity = live.remember(), p.backlog, p.capacity
-	out.Traffic, out.Fits = p.memory.Traffic, p.fits
+	out.Traffic, out.Fits, out.Peaks = p.memory.Traffic, p.fits, past.Peaks
+	if foremost := out.Analyses[0]; foremost.Signal != scaling.Unknown {
+		out.Peaks = past.Peaks.Then(foremost.Demand, foremost.Unit, in.Snapshot.At)
+		if !moved(in) {
+			out.Surplus = surplus(foremost, out.Peaks)
+		}
+	}
 	withRole(out.Analyses, in.Snapshot.Role)
 	return out
 }

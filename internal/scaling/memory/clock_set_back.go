@@ -98,6 +98,15 @@ func (t Traffic) at(now time.Time) Traffic {
 	return t
 }
 
+// at returns p as it is remembered at now; see Past.At.
+func (p Peaks) at(now time.Time) Peaks {
+	p.At, p.Of = before(p.At, now), slices.Clone(p.Of)
+	for i := range p.Of {
+		p.Of[i].Since = before(p.Of[i].Since, now)
+	}
+	return p
+}
+
 // at returns t as it is remembered at now; see Past.At.
 func (t Turns) at(now time.Time) Turns {
 	t.Reduced, t.Grown = before(t.Reduced, now), before(t.Grown, now)

@@ -21,6 +21,8 @@ type ModelPast struct {
 	Traffic Traffic `json:"traffic,omitzero"`
 	// Turns are the reductions of the model that growth undid.
 	Turns Turns `json:"turns,omitzero"`
+	// Peaks are the largest demands of the model.
+	Peaks Peaks `json:"peaks,omitzero"`
 }
 
 // Informed is when an analyzer last had a result other than Unknown.
@@ -51,6 +53,9 @@ func (m ModelPast) latest(other ModelPast) ModelPast {
 		m.Traffic = other.Traffic
 	}
 	m.Turns = m.Turns.Latest(other.Turns)
+	if other.Peaks.At.After(m.Peaks.At) {
+		m.Peaks = other.Peaks
+	}
 	return m
 }
 
@@ -83,5 +88,6 @@ func (m ModelPast) at(now time.Time) ModelPast {
 	m.Activity = m.Activity.at(now)
 	m.Traffic = m.Traffic.at(now)
 	m.Turns = m.Turns.at(now)
+	m.Peaks = m.Peaks.at(now)
 	return m
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/config"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/engines/executor"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/saturation"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -59,7 +60,7 @@ func TestOwnPolicyIsThatOfTheManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.policy.Saturation != saturation.Default() || o.interval != time.Minute || o.policy.ScaleDownStabilization != 2*time.Minute || o.policy.MaxScaleDownStep != 1 {
+	if o.policy.Saturation != saturation.Default() || o.interval != time.Minute || o.policy.ScaleDownStabilization != 2*time.Minute || o.policy.MaxScaleDownStep != config.StepAuto {
 		t.Errorf("got %+v every %s, want the documented defaults", o.policy, o.interval)
 	}
 	if o.executor != executor.Hybrid || o.fetch != 15*time.Second || o.policy.Limited {

@@ -199,7 +199,7 @@ func (c Case) settings() settings.Model {
 	s.Pacing = constrain.Pacing{
 		ScaleUpStabilization: c.ScaleUpStabilization, ScaleDownStabilization: c.ScaleDownStabilization,
 		ScaleDownStartUps: c.ScaleDownStartUps,
-		MaxScaleUpStep:    c.MaxScaleUpStep, MaxScaleDownStep: c.MaxScaleDownStep,
+		MaxScaleUpStep:    c.MaxScaleUpStep, MaxScaleDownStep: c.MaxScaleDownStep, SurplusAtOnce: c.MaxScaleDownStep == 1,
 		Zero: constrain.Zero{Enabled: c.Retention > 0, Retention: c.Retention},
 	}
 	switch c.Engine {
