@@ -163,7 +163,11 @@ func constraints(e explain.Explanation, c record.Cycle) []Number {
 		out = append(out, computed("largest growth", replicas, "configured: of one decision", float64(p.MaxScaleUpStep)))
 	}
 	if p.MaxScaleDownStep > 0 {
-		out = append(out, computed("largest reduction", replicas, "configured: of one decision", float64(p.MaxScaleDownStep)))
+		of := "configured: of one decision"
+		if p.SurplusAtOnce {
+			of += ", up to a third of the replicas where they serve more than twice the largest demand of the last hour"
+		}
+		out = append(out, computed("largest reduction", replicas, of, float64(p.MaxScaleDownStep)))
 	}
 	for _, q := range c.Quotas {
 		if q.Namespace == e.Variant.Key.Namespace && q.Accelerator == e.Variant.Accelerator {

@@ -28,8 +28,8 @@ func Learn(past memory.Traffic, snap scaling.Snapshot, o scaling.Objective, a sc
 	return past
 }
 
-// witnessed returns the evidence of past with that of snap added, whose replicas serve promised requests/s
-// by their profiles; 0 where that is unknown.
+// witnessed returns the evidence of past with that of snap added, whose replicas serve promised
+// requests/s by their profiles; 0 where that is unknown.
 func witnessed(past memory.Traffic, snap scaling.Snapshot, o scaling.Objective, promised float64) memory.Evidence {
 	if !(promised > 0) {
 		return past.Evidence
