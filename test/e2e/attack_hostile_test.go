@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -43,13 +44,29 @@ func runHostile(args []string) (err error, ran bool) {
 	if len(args) < 2 {
 		return nil, false
 	}
+	var run func() error
 	switch args[0] {
 	case hostilePages:
-		return servePages(strings.TrimPrefix(args[1], "--listen=")), true
+		run = func() error { return servePages(strings.TrimPrefix(args[1], "--listen=")) }
 	case hostileConnections:
-		return holdOpen(strings.TrimPrefix(args[1], "--from="), args[2:]), true
+		run = func() error { return holdOpen(strings.TrimPrefix(args[1], "--from="), args[2:]) }
+	default:
+		return nil, false
 	}
-	return nil, false
+	if err := yieldCPU(); err != nil {
+		return err, true
+	}
+	return run(), true
+}
+
+// yieldCPU lets every other process of the machine go first. The node gives each pod the same part
+// of the CPU, where a real one gives a pod that requests none, as one that attacks, next to nothing
+// while others want it.
+func yieldCPU() error {
+	if err := syscall.Setpriority(syscall.PRIO_PGRP, 0, 19); err != nil { // every thread of this process
+		return fmt.Errorf("lowering the priority of this process: %w", err)
+	}
+	return nil
 }
 
 // servePages answers each request with a status line of 10 MB, in which each byte takes
