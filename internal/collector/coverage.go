@@ -25,8 +25,7 @@ type coverage struct {
 func newCoverage(variants []scaling.Variant, at time.Time, grace time.Duration) coverage {
 	s := coverage{young: map[scaling.VariantKey]bool{}}
 	for _, v := range variants {
-		newest := v.Replicas.NewestReady
-		s.young[v.Key] = !newest.IsZero() && at.Sub(newest) < grace
+		s.young[v.Key] = v.Replicas.ReadyWithin(at, grace)
 	}
 	return s
 }

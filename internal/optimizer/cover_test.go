@@ -264,6 +264,13 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 			"a:0 b:3", scaling.ReasonSteady,
 		},
 		{
+			"the end of a move gives the dearer ones up though it rests", votes(30, scaling.Shrink, fleet{"a", 10, 5, 9, func(v *scaling.Variant, p *memory.Past) {
+				undone(time.Minute)(v, p)
+				movedTo(9, 3*time.Minute)(v, p)
+				p.WholeAt = coverNow.Add(-2 * time.Minute)
+			}, 0}, fleet{"b", 30, 5, 4, undone(time.Minute), 0}), nil, "a:9 b:0", scaling.ReasonSpareCapacity,
+		},
+		{
 			"nor is it gone back to by a move for a larger load",
 			votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, tooSmall(30, 1150), 0}, fleet{"b", 50, 5, 3, tooSmall(30, 1150), 0}), attained,
 			"a:4 b:3", scaling.ReasonCheaperMix,
@@ -327,7 +334,7 @@ func TestCoverTakesTheCheapestThatCarriesAll(t *testing.T) {
 			"a move that did not pay is not made again", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}),
 			nil, "a:3 b:3", scaling.ReasonSteady,
 		},
-		{"for some hours", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, 7*time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:8 b:3", scaling.ReasonCheaperMix},
+		{"nor hours later", votes(29, scaling.Shrink, fleet{"a", 10, 5, 3, movedTo(3, 7*time.Hour), 0}, fleet{"b", 50, 5, 3, nil, 0}), nil, "a:3 b:3", scaling.ReasonSteady},
 		{
 			"nor where one of the dear has gone, and not enough",
 			votes(42, scaling.Shrink, fleet{"a", 10, 5, 8, movedTo(8, time.Hour), 0}, fleet{"b", 50, 4, 2, gaveUp(30 * time.Minute), 0}), nil, "a:8 b:2",

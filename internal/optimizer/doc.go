@@ -73,7 +73,8 @@
 //	move    10 minutes after the last change, to a fleet that saves more than a
 //	        tenth of the cost of the added and removed replicas; the old replicas
 //	        are removed once the new ones report.
-//	        Until the model is cheaper for it, there is no other move for six hours.
+//	        There is no other move until the model is cheaper for it, or another
+//	        variant has grown.
 //	        Analyses that are read off the replicas need not call for a reduction: where
 //	        no replica can be removed, other variants with as much room as after
 //	        growth may carry the same demand

@@ -109,9 +109,7 @@ func (s variantState) classify(snap scaling.Snapshot) variantState {
 // unmeasured reports whether a replica became Ready so recently that no reading of it can
 // exist yet.
 func (s variantState) unmeasured(snap scaling.Snapshot) bool {
-	newest := s.Replicas.NewestReady
-	age := snap.At.Sub(newest)
-	return s.reporting < s.Replicas.Ready && !newest.IsZero() && age >= 0 && age < 2*snap.Window
+	return s.reporting < s.Replicas.Ready && s.Replicas.ReadyWithin(snap.At, 2*snap.Window)
 }
 
 // How long a decision waits for a replica.

@@ -25,12 +25,9 @@ const (
 	// move to cheaper variants: a move costs a start-up, and should bring savings that
 	// last. A move in steps continues when the replicas of a step are Ready.
 	holdBeforeMove = 10 * time.Minute
-	// holdAfterFutileMove is how long no replicas move after a move that saved nothing,
-	// because the gateway shares requests so that the dearer replicas keep their
-	// utilization. It equals the time for which internal/queueing remembers these shares.
-	// It is also how long no replicas move to a variant whose last order, or the order of
-	// whose last move, did not become Ready.
-	holdAfterFutileMove = 6 * time.Hour
+	// holdAfterFailure is how long no replicas move to a variant whose last order, or the
+	// order of whose last move, did not become Ready.
+	holdAfterFailure = 6 * time.Hour
 )
 
 // reduce gives up replicas that are not needed, or moves to cheaper variants.
@@ -222,8 +219,8 @@ func (c cover) movesWithin(s variantState) (least, most scaling.Replicas) {
 	switch failed := s.past.Failures; {
 	case s.moving():
 		most = min(most, s.past.MoveTo)
-	case failed.Count > 0 && c.Snapshot.At.Sub(failed.At) < holdAfterFutileMove,
-		s.past.MoveCancelled() && c.Snapshot.At.Sub(s.past.DecidedAt) < holdAfterFutileMove:
+	case failed.Count > 0 && c.Snapshot.At.Sub(failed.At) < holdAfterFailure,
+		s.past.MoveCancelled() && c.Snapshot.At.Sub(s.past.DecidedAt) < holdAfterFailure:
 		most = min(most, s.hold)
 	}
 	return least, most
@@ -234,7 +231,8 @@ func (s variantState) moving() bool { return s.past.Change > 0 && s.hold < s.pas
 
 // recentlyMoved reports whether the last change of a variant is too recent for a move of the model.
 // It also reports true where that change was a complete move that did not make the model
-// cheaper, and no other variant has grown since.
+// cheaper, because the dearer replicas keep their utilization, and no other variant has grown
+// since: the next move would add as many again, and save as little.
 func (c cover) recentlyMoved(s variantState) bool {
 	age := c.Snapshot.At.Sub(s.past.DecidedAt)
 	switch {
@@ -246,7 +244,7 @@ func (c cover) recentlyMoved(s variantState) bool {
 	grew := slices.ContainsFunc(c.variants, func(o variantState) bool {
 		return o.past.Change > 0 && o.past.MoveTo == 0 && o.past.DecidedAt.After(s.past.DecidedAt)
 	})
-	return !grew && age < holdAfterFutileMove
+	return !grew
 }
 
 // movable reports whether a move may use the variant. Late replicas of another variant do
@@ -310,12 +308,22 @@ func (c cover) tooFew() (cost float64, why string) {
 }
 
 // keeps returns the cost per hour of the fleet that the model keeps after a turn, 0 for
-// none. For comparable fleets it returns 0, because tooFew knows which fleet is too small.
+// none. For comparable fleets it returns 0, because tooFew knows which fleet is too small, and while
+// a move is finished: the dearer replicas go, and not those that came.
 func (c cover) keeps() float64 {
-	if c.comparable() {
+	if c.comparable() || slices.ContainsFunc(c.variants, c.finishesMove) {
 		return 0
 	}
 	return c.holdCost()
+}
+
+// finishesMove reports whether all replicas that a move to the variant added became Ready within
+// holdBeforeMove, and the model is no cheaper yet.
+func (c cover) finishesMove(s variantState) bool {
+	p := s.past
+	return s.decided && p.Change > 0 && p.MoveTo > 0 && s.hold >= p.MoveTo &&
+		!p.WholeAt.IsZero() && c.Snapshot.At.Sub(p.WholeAt) < holdBeforeMove &&
+		c.History.Cost(c.Snapshot.Variants) >= p.MoveCost*(1-rounding)
 }
 
 // holdCost returns the cost per hour of the fleet that suffices for the present load, while

@@ -102,7 +102,7 @@ func atSteadyState(a scaling.Analysis, snap scaling.Snapshot, sized []sizing, lo
 		if ready != current || ready > 0 && s.rate == 0 {
 			return false
 		}
-		if newest := s.variant.Replicas.NewestReady; !newest.IsZero() && snap.At.Sub(newest) < snap.Window {
+		if s.variant.Replicas.ReadyWithin(snap.At, snap.Window) {
 			return false
 		}
 		replicas += ready

@@ -19,7 +19,8 @@
 // then the demand is more than there is. Where it stands in all replicas of one
 // variant while those of another have none, requests are not shared out by what
 // replicas can do, as behind a Service. How they are is remembered, and a fleet is
-// full as soon as the replicas of one variant are.
+// full as soon as the replicas of one variant are. Replicas that report nothing count as
+// the mean of the others of their variant, if more than half of these report.
 //
 // Where no way to treat replicas alike explains how requests are shared out, or what a
 // replica gets changes with the number of replicas of its variant, they are shared out by

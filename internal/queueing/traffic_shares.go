@@ -22,6 +22,7 @@ const (
 type flow struct {
 	variant   scaling.VariantKey
 	ready     float64
+	report    float64 // of the Ready replicas, those with fresh readings: the others count as their mean
 	running   float64
 	completes float64
 	takes     float64 // ms
@@ -32,12 +33,16 @@ type flow struct {
 	oldest    time.Time // of its readings
 }
 
-// add adds the readings of a replica of the variant.
+// add adds a replica of the variant, with its readings where they are fresh.
 func (f *flow) add(s scaling.ReplicaSample) {
-	if f.ready == 0 || s.At.Before(f.oldest) {
+	f.ready++
+	if s.Running.State != scaling.Fresh || s.Waiting().State != scaling.Fresh {
+		return
+	}
+	if f.report == 0 || s.At.Before(f.oldest) {
 		f.oldest = s.At
 	}
-	f.ready++
+	f.report++
 	f.running += s.Running.Value
 	f.waits += s.Waiting().Value
 	f.started += s.Pace.Started
@@ -51,8 +56,8 @@ func (f flow) queued() bool { return f.waits > 1 }
 //
 //	completed = running / total time of a request in such a batch
 //
-// sorted by variant. It returns nil where that is unknown for a serving replica, or where only one
-// variant serves.
+// sorted by variant. It returns nil where half of the replicas of a variant do not report it, or where
+// only one variant serves.
 func flows(snap scaling.Snapshot) []flow {
 	l := snap.Load
 	if l.ArrivalRate.State != scaling.Fresh || !l.InputTokens.Known() || !l.OutputTokens.Known() {
@@ -65,7 +70,7 @@ func flows(snap scaling.Snapshot) []flow {
 	}
 	var out []flow
 	for _, s := range snap.Sorted() {
-		if s.Running.State != scaling.Fresh || s.Waiting().State != scaling.Fresh || !profiles[s.Variant].Usable() {
+		if !profiles[s.Variant].Usable() {
 			return nil
 		}
 		if n := len(out); n == 0 || out[n-1].variant != s.Variant {
@@ -78,13 +83,15 @@ func flows(snap scaling.Snapshot) []flow {
 		return nil
 	}
 	for i, f := range out {
+		if 2*f.report <= f.ready {
+			return nil
+		}
 		p := profiles[f.variant]
-		f.running, f.waits, f.usage = f.running/f.ready, f.waits/f.ready, f.usage/f.ready
+		f.running, f.waits, f.usage, f.started = f.running/f.report, f.waits/f.report, f.usage/f.report, f.started/f.report
 		takes := p.Gamma + p.Delta*input*f.running + (output-1)*(p.Alpha+p.Beta*f.running)
 		if takes <= 0 {
 			return nil
 		}
-		f.started /= f.ready
 		f.completes, f.takes = 1000*f.running/takes, takes
 		f.itl = p.Alpha + p.Beta*f.running
 		out[i] = f
@@ -96,10 +103,7 @@ func flows(snap scaling.Snapshot) []flow {
 // complete. It returns false where that was not measured over a whole window in which all were
 // Ready, or is too little to compare.
 func started(snap scaling.Snapshot, all []flow) ([]flow, bool) {
-	young := slices.ContainsFunc(snap.Variants, func(v scaling.Variant) bool {
-		newest := v.Replicas.NewestReady
-		return !newest.IsZero() && snap.At.Sub(newest) < snap.Window
-	})
+	young := snap.Young()
 	out := slices.Clone(all)
 	for i, f := range all {
 		if young || f.started*f.ready*snap.Window.Seconds() < enough {

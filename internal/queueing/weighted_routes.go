@@ -32,9 +32,9 @@ const (
 // filling reports whether a replica became Ready so recently that it is still filling up.
 func filling(snap scaling.Snapshot, all []flow) bool {
 	return slices.ContainsFunc(snap.Variants, func(v scaling.Variant) bool {
-		i := slices.IndexFunc(all, func(f flow) bool { return f.variant == v.Key })
 		newest := v.Replicas.NewestReady
-		if i < 0 || newest.IsZero() {
+		i := slices.IndexFunc(all, func(f flow) bool { return f.variant == v.Key })
+		if i < 0 || newest.IsZero() || newest.Sub(snap.At) > snap.Window { // or of another clock
 			return false
 		}
 		return all[i].oldest.Sub(newest) < time.Duration(filled*all[i].takes*float64(time.Millisecond))

@@ -63,6 +63,9 @@ func TestSharesByVariantAreSeenWhereAQueueStands(t *testing.T) {
 	}{
 		{"half of all to one of five", 0.5, nil, true},
 		{"a fifth, as much as any", 0.2, nil, false},
+		{"half of all, and a fast one is silent", 0.5, func(s *scaling.Snapshot) {
+			s.Replicas[0].Running, s.Replicas[0].QueueLengthNow = scaling.Reading{}, scaling.Reading{}
+		}, true},
 		{"a third, and the others' caches are as full", 0.34, func(s *scaling.Snapshot) {
 			for i := range s.Replicas {
 				s.Replicas[i].KVCacheUsageNow = fresh(0.9)
@@ -83,6 +86,18 @@ func TestSharesByVariantAreSeenWhereAQueueStands(t *testing.T) {
 
 // TestWhatIsThereByChanceIsNotTreatedUnlike: replicas count as treated unlike only where the
 // difference is too large for chance.
+func TestSharesNeedReadingsOfMostReplicas(t *testing.T) {
+	for silent, want := range []int{2, 2, 0} {
+		s := route(t, 60, 0.5, 4, 1)
+		for i := range silent {
+			s.Replicas[i].QueueLengthNow, s.Replicas[i].QueueLength = scaling.Reading{}, scaling.Reading{}
+		}
+		if got := looks(t, s); len(got.Of) != want {
+			t.Errorf("%d of 4 are silent: got %+v, want %d shares", silent, got.Of, want)
+		}
+	}
+}
+
 func TestWhatIsThereByChanceIsNotTreatedUnlike(t *testing.T) {
 	for _, tt := range []struct {
 		running float64 // in each of the idle replicas

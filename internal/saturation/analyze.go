@@ -24,13 +24,13 @@ func Analyze(snap scaling.Snapshot, p Thresholds, interval time.Duration) scalin
 	}
 	g := newGauge(snap, p)
 	a.Variants = g.fastCarryMore(a.Variants)
-	drowning := g.drowning()
+	drowning := g.queues().drowning()
 	need, why := g.need(drowning)
 	keep := max(g.sum(1, true), g.fullest(certain))
 	for i, c := range a.Variants {
 		a.Variants[i].Utilization = g.mean(c.Variant)
 	}
-	a.Ceilings = append(g.overload(interval), g.relief(drowning, interval)...)
+	a.Ceilings = append(g.overload(interval), g.queues().relief(drowning, interval)...)
 	grows := a.Signal == scaling.Grow || (need > a.Anticipated || len(drowning) > 0) && doubtGrowth(snap, g.samples, p) == ""
 	switch {
 	case grows && g.passed():
@@ -85,7 +85,7 @@ type gauge struct {
 func newGauge(snap scaling.Snapshot, p Thresholds) gauge {
 	samples := snap.Sorted()
 	g := gauge{snap: snap, policy: p, samples: samples, weights: weigh(snap.Variants, samples), read: peak}
-	if younger(snap) {
+	if snap.Young() {
 		g.read = latest
 	}
 	return g
@@ -98,6 +98,10 @@ func (g gauge) load(kv, queue scaling.Reading) float64 {
 	p := g.policy
 	atMost := ratio(p.KVCacheThreshold, p.KVCacheThreshold-p.KVSpareTrigger)
 	return max(ratio(kv.Or(0), p.KVCacheThreshold-p.KVSpareTrigger), min(atMost, ratio(queue.Or(0), p.QueueLengthThreshold-p.QueueSpareTrigger)))
+}
+
+func (g gauge) queues() queues {
+	return queues{g.snap, g.samples, g.policy.QueueLengthThreshold - g.policy.QueueSpareTrigger, g.fill()}
 }
 
 // sum returns the sum of load x weight of the replicas. The load of an unsure replica is at least
@@ -166,14 +170,6 @@ func (g gauge) fullest(read func(scaling.ReplicaSample) (kv, queue scaling.Readi
 	return supply * most
 }
 
-// queued returns the load of a replica at the last scrape, and whether its queue lasts: it was too
-// long both then and in the window.
-func (g gauge) queued(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
-	kv, queue, ok = latest(s)
-	trigger := g.policy.QueueLengthThreshold - g.policy.QueueSpareTrigger
-	return kv, queue, ok && min(queue.Or(0), s.QueueLength.Or(0)) > trigger
-}
-
 // need returns how many replicas the load fills, and in words what that includes beyond their own
 // load. A lasting queue in variants that can grow is left to relief.
 func (g gauge) need(drowning []scaling.VariantKey) (replicas float64, why string) {
@@ -181,10 +177,10 @@ func (g gauge) need(drowning []scaling.VariantKey) (replicas float64, why string
 	if len(drowning) > 0 {
 		return replicas, ""
 	}
-	room := g.room()
+	room := g.queues().room()
 	stands := g.fullest(func(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
-		kv, queue, ok = g.queued(s)
-		return kv, queue, ok && !room[s.Variant]
+		kv, queue, ok = latest(s)
+		return kv, queue, ok && g.queues().last(s) && !room[s.Variant]
 	})
 	if stands > replicas && !g.idles(room) {
 		return stands, ", shared out as it is now"
@@ -214,9 +210,6 @@ func (g gauge) idles(room map[scaling.VariantKey]bool) bool {
 	return usage[1]/max(1, replicas[1]) < idle*usage[0]/max(1, replicas[0])
 }
 
-// takes returns how long a request is computed, in s, 0 where that is unknown.
-func (g gauge) takes() float64 { return g.snap.Load.OutputTokens.Or(0) * g.snap.Load.ITL.Or(0) / 1000 }
-
 // fill returns the part of a full replica at which growth begins.
 func (g gauge) fill() float64 {
 	return 1 / max(1, ratio(g.policy.KVCacheThreshold, g.policy.KVCacheThreshold-g.policy.KVSpareTrigger))
@@ -234,7 +227,7 @@ func (g gauge) completed() float64 {
 		}
 		running += s.Running.Or(0)
 	}
-	takes := g.takes()
+	takes := g.queues().takes()
 	if running < 1 || takes <= 0 {
 		return 0
 	}

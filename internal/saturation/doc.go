@@ -41,7 +41,7 @@
 // replica full, and says no more, since its length depends on how long it has
 // lasted. The demand is the sum of the loads, at least one replica more than there
 // are. Where a queue lasts in every replica of a variant, the gateway does not
-// share requests by room: a variant that can grow gets a ceiling of its own;
+// share requests by room: a variant that can grow gets a ceiling of its own, see queues.relief;
 // otherwise all replicas count as full as those, unless the others are idle. While
 // replicas are full and requests wait, their load does not tell how many are
 // missing: then
@@ -65,7 +65,8 @@
 // more. The demand is the tokens that are held and that wait, see meter.demand.
 // Memory is a stock and compute a rate, so that the analysis has further ceilings,
 // by the arrival rate: the requests of a batch, and the time that prefill and
-// decode take. The caller keeps what is to be remembered, and passes it in with
+// decode take. Relieved adds one for each variant that drowns while others have room, as
+// Analyze has it. The caller keeps what is to be remembered, and passes it in with
 // the next Snapshot.
 //
 // Neither analysis is a latency model: they know no objective and see a queue only

@@ -53,7 +53,7 @@ func doubtGrowth(snap scaling.Snapshot, samples []scaling.ReplicaSample, p Thres
 	if silent := silentPods(samples); len(silent) > 0 && fitsWithIdle(snap.Variants, samples, p) {
 		return fmt.Sprintf("the load would fit if %s, Ready and silent, is idle", names(silent))
 	}
-	if younger(snap) {
+	if snap.Young() {
 		if short, _ := measure(loads(samples, latest), p).short(p); !short {
 			return "the peaks are older than the newest replica and the latest readings show spare capacity"
 		}

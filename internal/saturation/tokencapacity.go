@@ -105,8 +105,7 @@ func (m meter) capacity(v scaling.Variant, known memory.TokenCapacity) (scaling.
 // start, and for queues with another cause, as a long prompt in prefill or an engine that halts.
 func (m meter) whenFull(v scaling.Variant, s scaling.ReplicaSample) (float64, bool) {
 	kv, queue, ok := latest(s)
-	young := !v.Replicas.NewestReady.IsZero() && m.snap.At.Sub(v.Replicas.NewestReady) < m.snap.Window
-	if !ok || young || queue.Or(0) < math.Floor(m.policy.QueueLengthThreshold) || s.QueueLength.Or(0) < math.Floor(m.policy.QueueLengthThreshold) {
+	if !ok || v.Replicas.ReadyWithin(m.snap.At, m.snap.Window) || queue.Or(0) < math.Floor(m.policy.QueueLengthThreshold) || s.QueueLength.Or(0) < math.Floor(m.policy.QueueLengthThreshold) {
 		return 0, false
 	}
 	full := kv.Or(0) >= explains*m.policy.KVCacheThreshold

@@ -159,7 +159,7 @@ func (m meter) silent() float64 {
 		}
 		of[s.Variant] = v
 	}
-	if waiting <= float64(len(m.samples)) || younger(m.snap) {
+	if waiting <= float64(len(m.samples)) || m.snap.Young() {
 		return 0
 	}
 	tokens := 0.0
@@ -227,7 +227,7 @@ func (m meter) held(s scaling.ReplicaSample) float64 {
 // read returns the peak of a replica in the window, or its load at the last scrape where a replica
 // became Ready within the window, since earlier peaks are of a smaller fleet.
 func (m meter) read(s scaling.ReplicaSample) (kv, queue scaling.Reading, ok bool) {
-	if younger(m.snap) {
+	if m.snap.Young() {
 		return latest(s)
 	}
 	return peak(s)

@@ -303,6 +303,63 @@ func TestQueueCountsAsFarAsArrivalsBearItOut(t *testing.T) {
 	}
 }
 
+// TestAVariantThatDrownsGrowsByItself: half of the requests go to four slow replicas, which have a
+// queue, while eight fast ones have none.
+func TestAVariantThatDrownsGrowsByItself(t *testing.T) {
+	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
+	for _, tt := range []struct {
+		name   string
+		queue  float64 // of each slow replica
+		rate   float64 // requests/s; 40 are completed, by 40 x 5 running ones of 5 s each
+		change func(*scaling.Snapshot)
+		want   float64 // requests/s that the slow ones, of which each completes 5, have to carry, 0 for no such demand
+	}{
+		{"one more, where arrivals are unknown", 20, 0, nil, 25},
+		{"what arrives and is not completed", 20, 50, nil, 30},
+		{"twice as many at most", 20, 90, nil, 40},
+		{"a queue that is not too long", 4, 50, nil, 0},
+		{"a queue that is new", 20, 50, func(s *scaling.Snapshot) {
+			for i := range s.Replicas {
+				s.Replicas[i].QueueLength = fresh(0)
+			}
+		}, 0},
+		{"one has no queue", 20, 50, func(s *scaling.Snapshot) { s.Replicas[8].QueueLengthNow = fresh(0) }, 0},
+		{"the bound is reached", 20, 50, func(s *scaling.Snapshot) { s.Variants[1].Bounds.Max = 4 }, 0},
+	} {
+		snap := scaling.Snapshot{Window: time.Minute, At: goldenNow, Load: scaling.Load{OutputTokens: fresh(100), ITL: fresh(50), InputTokens: fresh(100)}}
+		if tt.rate > 0 {
+			snap.Load.ArrivalRate = fresh(tt.rate)
+		}
+		for _, v := range []struct {
+			name         string
+			n            scaling.Replicas
+			runs, queues float64
+		}{{"fast", 8, 12.5, 0}, {"slow", 4, 25, tt.queue}} {
+			snap.Variants = append(snap.Variants, scaling.Variant{
+				Key: variantKey(v.name), Bounds: scaling.Unbounded(), Replicas: scaling.ReplicaCounts{Observed: true, Current: v.n, Ready: v.n},
+			})
+			for i := range v.n {
+				snap.Replicas = append(snap.Replicas, scaling.ReplicaSample{
+					Pod: fmt.Sprint(v.name, i), Variant: variantKey(v.name), Ready: true, KVCapacity: fresh(1e5), KVCacheUsage: fresh(0.1), KVCacheUsageNow: fresh(0.1),
+					Running: fresh(v.runs), QueueLength: fresh(v.queues), QueueLengthNow: fresh(v.queues),
+				})
+			}
+		}
+		if tt.change != nil {
+			tt.change(&snap)
+		}
+		a, got := Relieved(Tokens(snap, DefaultTokens(), nil, time.Minute).Analysis, snap, DefaultTokens(), time.Minute), 0.0
+		for _, c := range a.Ceilings {
+			if c.Name == "queue of slow" {
+				got = c.Demand
+			}
+		}
+		if math.Abs(got-tt.want) > 1e-9 || (a.Signal == scaling.Grow) != (tt.want > 0) {
+			t.Errorf("%s: %s, the slow ones have to carry %g requests/s, want %g", tt.name, a.Signal, got, tt.want)
+		}
+	}
+}
+
 func TestReplicaIsFullWhenItsComputeIs(t *testing.T) {
 	snap := tokenSnapshot(0.05, 0, 1)
 	snap.Load.ArrivalRate, snap.Load.ITL = scaling.Measured(9, scaling.Fresh), scaling.Measured(30, scaling.Fresh)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/query"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -77,22 +76,4 @@ func stuck(snap scaling.Snapshot, samples []scaling.ReplicaSample) string {
 		clauses = append(clauses[:namedAtMost], fmt.Sprintf("; and %d more", more))
 	}
 	return strings.Join(clauses, "")
-}
-
-// newestReady returns when the youngest replica of the model became Ready.
-func newestReady(variants []scaling.Variant) time.Time {
-	var newest time.Time
-	for _, v := range variants {
-		if v.Replicas.NewestReady.After(newest) {
-			newest = v.Replicas.NewestReady
-		}
-	}
-	return newest
-}
-
-// younger reports whether a replica became Ready within the window: its peaks are then of a smaller
-// fleet.
-func younger(snap scaling.Snapshot) bool {
-	newest := newestReady(snap.Variants)
-	return !newest.IsZero() && snap.At.Sub(newest) < snap.Window
 }

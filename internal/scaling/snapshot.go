@@ -156,10 +156,7 @@ func (s Snapshot) Waiting() float64 {
 
 // Young reports whether a replica of the model is known to have become Ready within the window.
 func (s Snapshot) Young() bool {
-	return slices.ContainsFunc(s.Variants, func(v Variant) bool {
-		newest := v.Replicas.NewestReady
-		return !newest.IsZero() && s.At.Sub(newest) < s.Window
-	})
+	return slices.ContainsFunc(s.Variants, func(v Variant) bool { return v.Replicas.ReadyWithin(s.At, s.Window) })
 }
 
 // Sorted returns the samples sorted by Variant, then Pod, so that sums over them round alike. It

@@ -231,6 +231,13 @@ type ReplicaCounts struct {
 	NewestReady time.Time `json:"newestReady,omitzero"`
 }
 
+// ReadyWithin reports whether the youngest Ready replica became Ready less than d from at, before or
+// after it, since clocks differ a little. A later time is of another clock, and says nothing: the one
+// of at was set back.
+func (r ReplicaCounts) ReadyWithin(at time.Time, d time.Duration) bool {
+	return !r.NewestReady.IsZero() && at.Sub(r.NewestReady).Abs() < d
+}
+
 const (
 	// patienceUnknown is the Patience while the usual start-up is unknown.
 	patienceUnknown = 5 * time.Minute

@@ -212,7 +212,11 @@ func (p *panel) addSaturation() {
 	}
 	if p.in.Settings.Method == settings.Tokens {
 		view := saturation.Tokens(p.in.Snapshot, p.in.Settings.Tokens, p.in.History, p.in.Interval)
-		p.add(view.Analysis)
+		a := view.Analysis
+		if !p.sizes() || p.analyses[0].Signal == scaling.Unknown {
+			a = saturation.Relieved(a, p.in.Snapshot, p.in.Settings.Tokens, p.in.Interval)
+		}
+		p.add(a)
 		p.capacity = view.Capacity
 	}
 	snap := p.in.Snapshot

@@ -110,7 +110,7 @@ func Teaches(r scaling.ReplicaSample) bool { return r.Stuck == "" && r.Pace.Deco
 // within the window.
 func looks(s scaling.Snapshot, v scaling.Variant, law Belief, over bool) []look {
 	prompt, known := s.Load.Computed()
-	if newest := v.Replicas.NewestReady; !known || !newest.IsZero() && s.At.Sub(newest) < s.Window {
+	if !known || v.Replicas.ReadyWithin(s.At, s.Window) {
 		return nil
 	}
 	var seen []look

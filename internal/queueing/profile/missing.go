@@ -27,8 +27,8 @@ func Missing(s scaling.Snapshot, v scaling.Variant, f memory.Fit) []string {
 	if _, known := s.Load.Computed(); !known {
 		out = append(out, "how long prompts are is not known")
 	}
-	if newest := v.Replicas.NewestReady; !newest.IsZero() && s.At.Sub(newest) < s.Window {
-		out = append(out, fmt.Sprintf("its newest replica is Ready for less than a window: since %s", newest.Format("15:04:05")))
+	if v.Replicas.ReadyWithin(s.At, s.Window) {
+		out = append(out, fmt.Sprintf("its newest replica is Ready for less than a window: since %s", v.Replicas.NewestReady.Format("15:04:05")))
 	}
 	if overloaded(s) {
 		out = append(out, fmt.Sprintf("%.0f requests wait, more than replicas are Ready: what is seen in an overload counts only while nothing else is known", s.Waiting()))

@@ -63,7 +63,7 @@ type Past struct {
 	// Busy is the size of the variant when its model was last busy.
 	Busy Busy `json:"busy,omitzero"`
 	// Failures are the orders of the variant that were cancelled because no replica became
-	// Ready.
+	// Ready, since the last order of which all did.
 	Failures Failures `json:"failures,omitzero"`
 	// Capacity is the last known number of tokens that one replica of the variant holds.
 	Capacity TokenCapacity `json:"capacity,omitzero"`
@@ -173,6 +173,9 @@ func (p Past) Observe(seen scaling.ReplicaCounts, now time.Time) Past {
 		p.WholeAt = time.Time{}
 	case p.WholeAt.IsZero():
 		p.WholeAt = now
+	}
+	if gap == 0 && p.Change > 0 && p.DecidedAt.After(p.Failures.At) {
+		p.Failures = Failures{} // all of a later order became Ready
 	}
 	ordered := now
 	if !p.Waits.Known() {

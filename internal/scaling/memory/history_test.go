@@ -80,6 +80,33 @@ func TestWhatWasGivenUpBeforeItsStartUpWasKnownWasOnlyLate(t *testing.T) {
 	}
 }
 
+func TestAnOrderOfWhichAllBecameReadyEndsFailures(t *testing.T) {
+	failed := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	seen := func(current, ready scaling.Replicas) scaling.ReplicaCounts {
+		return scaling.ReplicaCounts{Observed: true, Current: current, Ready: ready, Pending: current - ready}
+	}
+	for _, tt := range []struct {
+		name   string
+		orders []scaling.Replicas // an hour apart, from the failure on
+		then   scaling.ReplicaCounts
+		left   int
+	}{
+		{"the replicas from before are Ready", []scaling.Replicas{2}, seen(2, 2), 3},
+		{"all of a later order are Ready", []scaling.Replicas{2, 4}, seen(4, 4), 0},
+		{"one of a later order is not", []scaling.Replicas{2, 4}, seen(4, 3), 3},
+		{"fewer are asked for", []scaling.Replicas{2, 1}, seen(1, 1), 3},
+	} {
+		p := Past{Counts: seen(5, 2)}.Decide(5, failed.Add(-time.Hour))
+		p.Failures = Failures{Count: 3, At: failed}
+		for i, n := range tt.orders {
+			p = p.Decide(n, failed.Add(time.Duration(i)*time.Hour))
+		}
+		if got := p.Observe(tt.then, failed.Add(3*time.Hour)).Failures.Count; got != tt.left {
+			t.Errorf("%s: %d failures are left, want %d", tt.name, got, tt.left)
+		}
+	}
+}
+
 func TestLastDesiredIsTheLastDecision(t *testing.T) {
 	key := scaling.VariantKey{Namespace: "ns", Name: "v"}
 	runs := scaling.ReplicaCounts{Observed: true, Current: 3}

@@ -253,11 +253,15 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 		one.Lead, one.Grows = w.Lead(v.Variant, one.Current, now)
 		hidden = hidden || v.backlog >= 1 && shows == 0
 		t.Capacity += can
-		t.Waiting += v.backlog
+		one.Waits = v.backlog
 		for _, p := range v.pods {
-			t.Waiting += p.held
+			one.Waits += p.held
 		}
+		t.Waiting += one.Waits
 		t.Variants = append(t.Variants, one)
+	}
+	if w.Spread == Weighted {
+		t.Capacity = w.carries()
 	}
 	t.Known, t.Blind = fresh > 0 && !hidden || w.Gateway, mute > fresh
 	return t

@@ -28,10 +28,12 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Tick is the state of the plant at a cycle, before its decision is carried out.
 type Tick struct {
-	At       time.Duration
-	Offered  float64 // requests/s
-	Waiting  float64 // requests, in front of the replicas and in them
-	Capacity float64 // requests/s that the Ready replicas complete at their best
+	At      time.Duration
+	Offered float64 // requests/s
+	Waiting float64 // requests, in front of the replicas and in them
+	// Capacity is how many requests/s the Ready replicas complete at their best; where each variant
+	// has its own part, as many as none of them gets more of than it completes.
+	Capacity float64
 	// Known says that the load of the model is visible: a Ready pod has a Fresh page, one of each
 	// variant in which requests wait, or a gateway counts requests.
 	Known bool
@@ -49,6 +51,7 @@ type VariantTick struct {
 	Placed         scaling.Replicas // that have a node, and cost
 	Bad            scaling.Replicas // affected by a fault in force; of no-node, without a node
 	Doomed         scaling.Replicas // of the next ones, those that would crash or find no node
+	Waits          float64          // requests in its replicas that are not computed
 	Stands         scaling.Replicas // the last desired replicas
 	Wanted         scaling.Replicas // the decision
 	Deleted        bool
@@ -239,6 +242,22 @@ func (w *plant) shares() (shares []float64, total float64, ready scaling.Replica
 		shares[i] /= max(sum, 1e-300)
 	}
 	return shares, total, ready
+}
+
+// carries returns the largest rate of which no variant gets more than it completes, 0 where none is
+// Ready.
+func (w *plant) carries() float64 {
+	shares, _, ready := w.shares()
+	if ready == 0 {
+		return 0
+	}
+	least := math.Inf(1)
+	for i, v := range w.variants {
+		if can, n := w.best(v); n > 0 {
+			least = min(least, can/shares[i])
+		}
+	}
+	return least
 }
 
 // giveUp removes requests that have waited for too long: no more wait than arrive within the

@@ -180,5 +180,30 @@ func TestEveryRuleCanBeViolated(t *testing.T) {
 	}
 }
 
+func TestWhatUndoesATryIsOneTurn(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		counts []scaling.Replicas // decided on, one after the other
+		want   int
+	}{
+		{"one goes and comes back", []scaling.Replicas{3, 2, 3}, 1},
+		{"it comes back with another, which goes", []scaling.Replicas{3, 2, 4, 3}, 1},
+		{"in steps", []scaling.Replicas{5, 4, 3, 6, 8, 7, 6, 5}, 1},
+		{"and one more goes", []scaling.Replicas{3, 2, 4, 3, 2}, 2},
+		{"one comes and goes", []scaling.Replicas{3, 4, 3}, 1},
+		{"again", []scaling.Replicas{3, 4, 3, 4, 3}, 3},
+		{"and again with another", []scaling.Replicas{3, 2, 4, 3, 2, 4, 3}, 3},
+		{"only growth", []scaling.Replicas{3, 4, 9}, 0},
+	} {
+		var changes []change
+		for i, to := range tt.counts[1:] {
+			changes = append(changes, change{by: to - tt.counts[i], to: to})
+		}
+		if got := turns(changes); got != tt.want {
+			t.Errorf("%s: %d turns, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
 // zero is not a constant, by which nothing is divided.
 var zero = 0.0

@@ -58,11 +58,18 @@ func (j *judging) hungry(t plant.Tick) {
 func (j *judging) able(past []moment) int {
 	able := -1
 	for i := range j.Variants {
-		if !slices.ContainsFunc(past, func(m moment) bool { return !j.grows(i, m.variants[i]) }) {
+		if !slices.ContainsFunc(past, func(m moment) bool { return !j.grows(i, m.variants[i]) || !j.relieves(i, m) }) {
 			able = i
 		}
 	}
 	return able
+}
+
+// relieves reports whether more replicas of a variant would help those that wait. Where each variant
+// has its own part of the requests, they would not unless some wait in the variant itself.
+func (j *judging) relieves(i int, m moment) bool {
+	serves := slices.ContainsFunc(m.variants, func(v plant.VariantTick) bool { return v.Ready > 0 })
+	return j.Spread != string(plant.Weighted) || !serves || m.variants[i].Waits >= 1
 }
 
 // hungerAllowed returns how long requests may wait while the fleet grows.
@@ -99,6 +106,19 @@ const (
 	lavishFor  = 3 * time.Hour
 )
 
+// headroom returns the part by which an engine that sizes to objectives may exceed a load that changes:
+// 3 % for each minute of the longest start, 30 % at most.
+func (j *judging) headroom(t plant.Tick) float64 {
+	if _, calm := j.calmSince(t.At); calm || j.Engine == Spare || j.Engine == Tokens {
+		return 0
+	}
+	lead := time.Duration(0)
+	for _, v := range t.Variants {
+		lead = max(lead, v.Lead)
+	}
+	return min(0.3, 0.03*lead.Minutes())
+}
+
 // lavish checks that the fleet does not cost much more than the load needs, for long.
 func (j *judging) lavish(t plant.Tick) {
 	if t.Blind || !t.Known || t.Waiting >= 1 || j.uneven() {
@@ -124,7 +144,7 @@ func (j *judging) lavish(t plant.Tick) {
 		}
 		cost, need = min(cost, sum), max(need, m.offered)
 	}
-	least, ok := cheapest(j.offers(past), need)
+	least, ok := cheapest(j.offers(past), need*(1+j.headroom(t)))
 	if !ok {
 		return
 	}
@@ -271,8 +291,28 @@ func (j *judging) offers(past []moment) []offer {
 
 // change is a change of a decision.
 type change struct {
-	at time.Duration
-	by scaling.Replicas
+	at     time.Duration
+	by, to scaling.Replicas
+}
+
+// turns counts how often growth follows a reduction, and a reduction growth. A reduction that only
+// gives back what growth added beyond the replicas before the last reduction does not count: that was
+// tried, and is undone.
+func turns(changes []change) (n int) {
+	last, before := scaling.Replicas(0), scaling.Replicas(-1) // replicas before the last reduction, -1 while there is none
+	for _, c := range changes {
+		if c.by < 0 && last > 0 && before >= 0 && c.to >= before {
+			continue
+		}
+		if last != 0 && (c.by > 0) != (last > 0) {
+			n++
+		}
+		if c.by < 0 && last >= 0 {
+			before = c.to - c.by
+		}
+		last = c.by
+	}
+	return n
 }
 
 // calmFor is how long nothing must have changed before turns count, beyond what pace explains, and
@@ -289,26 +329,18 @@ func (j *judging) restless(t plant.Tick) {
 	since += j.moving(replicas, lead)
 	for i, v := range t.Variants {
 		if n := len(j.ticks); n > 1 {
-			if by := v.Wanted - j.ticks[n-2].variants[i].Wanted; by != 0 {
-				j.changes[i] = append(j.changes[i], change{t.At, by})
+			ignored := j.Tolerance > 0 && v.Current > 0 && v.Wanted > 0 && scaling.Tolerates(j.Tolerance, v.Wanted, v.Current)
+			if by := v.Wanted - j.ticks[n-2].variants[i].Wanted; by != 0 && !ignored {
+				j.changes[i] = append(j.changes[i], change{t.At, by, v.Wanted})
 			}
 		}
 		if !calm || t.At < since+calmFor {
 			continue
 		}
-		turns, last := 0, scaling.Replicas(0)
-		for _, c := range j.changes[i] {
-			if c.at < max(since+calmFor, t.At-calmFor) {
-				continue
-			}
-			if last != 0 && (c.by > 0) != (last > 0) {
-				turns++
-			}
-			last = c.by
-		}
-		if turns > 1 {
+		recent := slices.DeleteFunc(slices.Clone(j.changes[i]), func(c change) bool { return c.at < max(since+calmFor, t.At-calmFor) })
+		if n := turns(recent); n > 1 {
 			j.violate(Turns, t, "%s has turned %d times within %s, %s after the last change of load or faults and a move at the given pace; %d changes in all",
-				j.Variants[i].Name, turns, calmFor, (t.At - since).Round(time.Minute), len(j.changes[i]))
+				j.Variants[i].Name, n, calmFor, (t.At - since).Round(time.Minute), len(j.changes[i]))
 		}
 	}
 }
