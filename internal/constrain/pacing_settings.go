@@ -1,6 +1,7 @@
 package constrain
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -25,6 +26,14 @@ type Pacing struct {
 	SurplusAtOnce bool `json:"surplusAtOnce,omitempty"`
 	// Zero says whether the model may go to zero, and when.
 	Zero Zero `json:"zero,omitzero"`
+}
+
+// DownStep returns the setting maxScaleDownStep in words.
+func (p Pacing) DownStep() string {
+	if p.SurplusAtOnce {
+		return fmt.Sprintf("maxScaleDownStep is auto: %d at a time, and more of a surplus", p.MaxScaleDownStep)
+	}
+	return fmt.Sprintf("maxScaleDownStep is %d", p.MaxScaleDownStep)
 }
 
 // reductionPeriod returns how long a reduction of v must have been wanted: ScaleDownStartUps

@@ -120,7 +120,7 @@ func (p pace) largestReduction(from scaling.Replicas) (step scaling.Replicas, be
 	if surplus := scaling.Replicas(p.surplus * float64(from)); p.SurplusAtOnce && p.MaxScaleDownStep > 0 && surplus > p.MaxScaleDownStep {
 		return surplus, fmt.Sprintf("and %d go at once: twice the largest demand of the last hour does not need them", surplus)
 	}
-	return p.MaxScaleDownStep, fmt.Sprintf("maxScaleDownStep is %d", p.MaxScaleDownStep)
+	return p.MaxScaleDownStep, p.DownStep()
 }
 
 // limitGrowth cuts growth to the largest step.

@@ -261,7 +261,11 @@ func TestASurplusGoesAtOnce(t *testing.T) {
 		"the setting does not allow it": {
 			Pacing{MaxScaleDownStep: 1}, 58, 20, 0, 57, "38 replicas fewer than 58 are wanted, maxScaleDownStep is 1",
 		},
-		"a step is larger than a third":  {Pacing{MaxScaleDownStep: 30, SurplusAtOnce: true}, 58, 20, 0, 28, "38 replicas fewer than 58 are wanted, maxScaleDownStep is 30"},
+		"a step is larger than a third": {
+			Pacing{MaxScaleDownStep: 30, SurplusAtOnce: true},
+			58, 20, 0, 28,
+			"38 replicas fewer than 58 are wanted, maxScaleDownStep is auto: 30 at a time, and more of a surplus",
+		},
 		"no step limits it":              {Pacing{SurplusAtOnce: true}, 58, 20, 0, 20, "it was asked for"},
 		"fewer are wanted than a third":  {Pacing{MaxScaleDownStep: 1, SurplusAtOnce: true}, 58, 50, 0, 50, "it was asked for"},
 		"a third of two is none":         {Pacing{MaxScaleDownStep: 1, SurplusAtOnce: true}, 2, 1, 0, 1, "it was asked for"},

@@ -154,7 +154,7 @@ func (q questions) limits() []limit {
 		},
 		{
 			scaling.StageStabilize, model(PaceLifted),
-			kept(scaling.StageStabilize, scaling.ReasonStabilizing, fmt.Sprintf("scaleDownStabilization is %s, scaleDownStartUps is %g, maxScaleDownStep is %d", pace.ScaleDownStabilization, pace.ScaleDownStartUps, pace.MaxScaleDownStep)),
+			kept(scaling.StageStabilize, scaling.ReasonStabilizing, fmt.Sprintf("scaleDownStabilization is %s, scaleDownStartUps is %g, %s", pace.ScaleDownStabilization, pace.ScaleDownStartUps, pace.DownStep())),
 		},
 		{
 			scaling.StageRetention, model(RetentionLifted),
