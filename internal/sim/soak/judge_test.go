@@ -193,6 +193,7 @@ func TestWhatUndoesATryIsOneTurn(t *testing.T) {
 		{"one comes and goes", []scaling.Replicas{3, 4, 3}, 1},
 		{"again", []scaling.Replicas{3, 4, 3, 4, 3}, 3},
 		{"and again with another", []scaling.Replicas{3, 2, 4, 3, 2, 4, 3}, 3},
+		{"it is brought and taken again and again", []scaling.Replicas{3, 2, 4, 3, 4, 3}, 3},
 		{"only growth", []scaling.Replicas{3, 4, 9}, 0},
 	} {
 		var changes []change

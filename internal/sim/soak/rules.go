@@ -296,19 +296,28 @@ type change struct {
 }
 
 // turns counts how often growth follows a reduction, and a reduction growth. A reduction that only
-// gives back what growth added beyond the replicas before the last reduction does not count: that was
-// tried, and is undone.
+// gives back what growth added beyond the replicas before the last reduction does not count, once: that
+// was tried, and is undone.
 func turns(changes []change) (n int) {
-	last, before := scaling.Replicas(0), scaling.Replicas(-1) // replicas before the last reduction, -1 while there is none
+	last := scaling.Replicas(0)
+	before, left := scaling.Replicas(-1), scaling.Replicas(-1) // before the last reduction; what is left of growth given back; -1 is none
 	for _, c := range changes {
-		if c.by < 0 && last > 0 && before >= 0 && c.to >= before {
-			continue
-		}
-		if last != 0 && (c.by > 0) != (last > 0) {
+		switch {
+		case c.by > 0:
+			if last < 0 {
+				n++
+			}
+			left = -1
+		case last > 0 && before >= 0 && c.to >= before:
+			before, left = -1, before
+		case last > 0:
 			n++
-		}
-		if c.by < 0 && last >= 0 {
 			before = c.to - c.by
+		case last == 0:
+			before = c.to - c.by
+		case left >= 0 && c.to < left:
+			n++
+			before, left = left, -1
 		}
 		last = c.by
 	}
