@@ -80,6 +80,19 @@ func TestWhatWasGivenUpBeforeItsStartUpWasKnownWasOnlyLate(t *testing.T) {
 	}
 }
 
+func TestAFewOfManyAreNoFailedOrder(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		ready, cancelled scaling.Replicas
+		want             int
+	}{{20, 0, 0}, {20, 1, 0}, {20, 2, 0}, {20, 3, 1}, {0, 1, 1}} {
+		v := scaling.Variant{Replicas: scaling.ReplicaCounts{Observed: true, Ready: tt.ready}}
+		if got := (Failures{}).Then(v, tt.cancelled, now).Count; got != tt.want {
+			t.Errorf("%d cancelled beside %d Ready ones: %d failures, want %d", tt.cancelled, tt.ready, got, tt.want)
+		}
+	}
+}
+
 func TestAnOrderOfWhichAllBecameReadyEndsFailures(t *testing.T) {
 	failed := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	seen := func(current, ready scaling.Replicas) scaling.ReplicaCounts {
