@@ -238,7 +238,7 @@ func (c cover) recentlyMoved(s variantState) bool {
 	switch {
 	case !s.decided || s.past.Change == 0 || s.moving():
 		return false
-	case s.past.MoveTo == 0 || c.History.Cost(c.Snapshot.Variants) < s.past.MoveCost*(1-rounding):
+	case s.past.MoveTo == 0 || c.cheaperThan(s.past.MoveCost):
 		return age < holdBeforeMove
 	}
 	grew := slices.ContainsFunc(c.variants, func(o variantState) bool {
@@ -323,7 +323,12 @@ func (c cover) finishesMove(s variantState) bool {
 	p := s.past
 	return s.decided && p.Change > 0 && p.MoveTo > 0 && s.hold >= p.MoveTo &&
 		!p.WholeAt.IsZero() && c.Snapshot.At.Sub(p.WholeAt) < holdBeforeMove &&
-		c.History.Cost(c.Snapshot.Variants) >= p.MoveCost*(1-rounding)
+		!c.cheaperThan(p.MoveCost)
+}
+
+// cheaperThan reports whether the replicas last decided on cost less than this per hour.
+func (c cover) cheaperThan(cost float64) bool {
+	return c.History.Cost(c.Snapshot.Variants) < cost*(1-rounding)
 }
 
 // holdCost returns the cost per hour of the fleet that suffices for the present load, while

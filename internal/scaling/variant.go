@@ -231,11 +231,14 @@ type ReplicaCounts struct {
 	NewestReady time.Time `json:"newestReady,omitzero"`
 }
 
-// ReadyWithin reports whether the youngest Ready replica became Ready less than d from at, before or
-// after it, since clocks differ a little. A later time is of another clock, and says nothing: the one
-// of at was set back.
+// clocksDiffer is the most by which the clock of the API server is taken to be ahead of this one.
+const clocksDiffer = 5 * time.Minute
+
+// ReadyWithin reports whether the youngest Ready replica became Ready less than d before at, or after
+// it by no more than clocks differ. A time further ahead says nothing: the clock of at was set back.
 func (r ReplicaCounts) ReadyWithin(at time.Time, d time.Duration) bool {
-	return !r.NewestReady.IsZero() && at.Sub(r.NewestReady).Abs() < d
+	age := at.Sub(r.NewestReady)
+	return !r.NewestReady.IsZero() && age < d && age > -clocksDiffer
 }
 
 const (
