@@ -70,7 +70,8 @@ func (m *retained) move(to int) {
 		return // the ordered replica starts
 	}
 	v := m.variant(to)
-	past, ordered, patience := m.in.History[v.Key], m.in.History.LastDesired(v), v.Patience(2)
+	past, ordered := m.in.History[v.Key], m.in.History.LastDesired(v)
+	patience := past.Patience(v, 2)
 	waited := m.in.Now.Sub(past.DecidedAt)
 	detail := fmt.Sprintf("the last replica is to be of the cheapest variant, %s, and of %s until that is Ready", m.name(to), m.name(serving))
 	switch {

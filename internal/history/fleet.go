@@ -159,7 +159,7 @@ func reason(d scaling.Decision) string {
 func late(c Cycle, v scaling.Variant, past memory.Past) scaling.Replicas {
 	n := scaling.Replicas(0)
 	for _, m := range past.Waits.Missing(v.Replicas.Ready, past.Desired, past.DecidedAt) {
-		if !m.WasReady && c.Now.Sub(m.Since) > v.Patience(2) {
+		if !m.WasReady && c.Now.Sub(m.Since) > past.Patience(v, 2) {
 			n += m.Replicas
 		}
 	}

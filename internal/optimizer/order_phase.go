@@ -124,12 +124,12 @@ const (
 )
 
 // patience returns how long a replica of the variant may take from the order to Ready.
-func (s variantState) patience() time.Duration { return s.Patience(2) }
+func (s variantState) patience() time.Duration { return s.past.Patience(s.Variant, 2) }
 
 // patienceForNode returns how long a pod may wait for a node. The usual start-up time
 // counts from the creation of the pod: where nodes are added on demand, it includes the
 // wait for a node.
-func (s variantState) patienceForNode() time.Duration { return s.Patience(1) }
+func (s variantState) patienceForNode() time.Duration { return s.past.Patience(s.Variant, 1) }
 
 // countMissing classifies the replicas that do not serve by how long the variant has waited
 // for them. The last ones are those that the target was not asked for; before them come

@@ -20,7 +20,7 @@
 // variant while those of another have none, requests are not shared out by what
 // replicas can do, as behind a Service. How they are is remembered, and a fleet is
 // full as soon as the replicas of one variant are. Replicas that report nothing count as
-// the mean of the others of their variant, if more than half of these report.
+// the mean of the others of their variant, if at least half of these report.
 //
 // Where no way to treat replicas alike explains how requests are shared out, or what a
 // replica gets changes with the number of replicas of its variant, they are shared out by

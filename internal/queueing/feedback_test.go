@@ -172,7 +172,11 @@ func TestSharesAreRememberedAndFollowed(t *testing.T) {
 		}
 		return learn(past, next, memory.Backlog{})
 	}
-	unknown := func(s *scaling.Snapshot) { s.Replicas[0].Running = scaling.Reading{} }
+	unknown := func(s *scaling.Snapshot) {
+		for i := range s.Replicas {
+			s.Replicas[i].Running = scaling.Reading{}
+		}
+	}
 	if got := later(time.Hour, unknown); !got.At.Equal(at) || len(got.Of) != 2 {
 		t.Errorf("an hour later, nothing is known: %+v", got)
 	}

@@ -56,7 +56,7 @@ func (f flow) queued() bool { return f.waits > 1 }
 //
 //	completed = running / total time of a request in such a batch
 //
-// sorted by variant. It returns nil where half of the replicas of a variant do not report it, or where
+// sorted by variant. It returns nil where fewer than half of the replicas of a variant report it, or where
 // only one variant serves.
 func flows(snap scaling.Snapshot) []flow {
 	l := snap.Load
@@ -83,7 +83,7 @@ func flows(snap scaling.Snapshot) []flow {
 		return nil
 	}
 	for i, f := range out {
-		if 2*f.report <= f.ready {
+		if 2*f.report < f.ready {
 			return nil
 		}
 		p := profiles[f.variant]
@@ -131,21 +131,20 @@ func learn(past memory.Shares, snap scaling.Snapshot, backlog memory.Backlog) me
 	}
 	switch {
 	case full > 0 && full < replicas(all) && backlog.Stands(snap.At, snap.Window):
-		return seenQueuing(past, snap, all, full)
+		return seenQueuing(past, snap, all)
 	case full == 0 && len(past.Of) > 0 && !slices.ContainsFunc(all, func(f flow) bool { return f.running < telling }):
 		return followed(past, remembered(atCounts(past, all), past, all, snap.At), all)
 	}
 	return past
 }
 
-// seenQueuing returns the shares by what goes to the replicas in which requests wait, full in
-// number. They are by variant where that is known already, or where no equal treatment of replicas
-// explains them.
-func seenQueuing(past memory.Shares, snap scaling.Snapshot, all []flow, full float64) memory.Shares {
+// seenQueuing returns the shares by what goes to the replicas in which requests wait. They are by variant
+// where that is known already, or where no equal treatment of replicas explains them.
+func seenQueuing(past memory.Shares, snap scaling.Snapshot, all []flow) memory.Shares {
 	arriving, ok := queuing(measured(all, snap.Load.ITL), snap.Load.ArrivalRate.Value)
 	byVariant := past.ByVariant || ok && treatedUnlike(arriving)
 	if !byVariant {
-		arriving, ok = fed(all, snap.Load.ArrivalRate.Value, full)
+		arriving, ok = fed(all, snap.Load.ArrivalRate.Value)
 	}
 	if !ok {
 		return past
@@ -156,12 +155,16 @@ func seenQueuing(past memory.Shares, snap scaling.Snapshot, all []flow, full flo
 }
 
 // fed returns the flows with what the replicas get in place of what they complete: the replicas in
-// which requests wait, full in number, get the part of the arrival rate that the others do not
-// complete. It returns false where they complete what they get: then the queue has another cause.
-func fed(all []flow, rate, full float64) ([]flow, bool) {
+// which requests wait get the part of the arrival rate that the others do not complete; it is that
+// at the replicas that report. It returns false where they complete what they get: then the queue
+// has another cause.
+func fed(all []flow, rate float64) ([]flow, bool) {
+	full := 0.0
 	for _, f := range all {
 		if !f.queued() {
-			rate -= f.completes * f.ready
+			rate -= f.completes * f.report
+		} else {
+			full += f.report
 		}
 	}
 	out := slices.Clone(all)

@@ -62,13 +62,13 @@ func measured(all []flow, itl scaling.Reading) []flow {
 
 // queuing returns the flows with what the replicas get in place of what they complete: the part of
 // the arrival rate that they do not complete goes to replicas with a queue, in proportion to its
-// length. It returns false where nothing queues.
+// length. It returns false where nothing queues. The arrival rate is that at the replicas that report.
 func queuing(all []flow, rate float64) ([]flow, bool) {
 	waits := 0.0
 	for _, f := range all {
-		rate -= f.completes * f.ready
+		rate -= f.completes * f.report
 		if f.queued() {
-			waits += f.waits * f.ready
+			waits += f.waits * f.report
 		}
 	}
 	if !(rate > 0 && waits > 0) {

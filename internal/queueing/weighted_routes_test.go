@@ -84,10 +84,10 @@ func TestSharesByVariantAreSeenWhereAQueueStands(t *testing.T) {
 	}
 }
 
-// TestWhatIsThereByChanceIsNotTreatedUnlike: replicas count as treated unlike only where the
-// difference is too large for chance.
-func TestSharesNeedReadingsOfMostReplicas(t *testing.T) {
-	for silent, want := range []int{2, 2, 0} {
+// TestSharesNeedReadingsOfHalfTheReplicas: the silent replicas of a variant count as the others while
+// at least half of them report.
+func TestSharesNeedReadingsOfHalfTheReplicas(t *testing.T) {
+	for silent, want := range []int{2, 2, 2, 0} {
 		s := route(t, 60, 0.5, 4, 1)
 		for i := range silent {
 			s.Replicas[i].QueueLengthNow, s.Replicas[i].QueueLength = scaling.Reading{}, scaling.Reading{}
@@ -98,6 +98,8 @@ func TestSharesNeedReadingsOfMostReplicas(t *testing.T) {
 	}
 }
 
+// TestWhatIsThereByChanceIsNotTreatedUnlike: replicas count as treated unlike only where the
+// difference is too large for chance.
 func TestWhatIsThereByChanceIsNotTreatedUnlike(t *testing.T) {
 	for _, tt := range []struct {
 		running float64 // in each of the idle replicas

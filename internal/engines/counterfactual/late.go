@@ -60,7 +60,7 @@ func (q questions) late() Late {
 		step, _ := q.lateStep(c, q.decide(q.setup, c))
 		return step
 	}
-	longest := 2*q.variant.Patience(2) + time.Minute
+	longest := 2*q.from.History[q.variant.Key].Patience(q.variant, 2) + time.Minute
 	for not, is := time.Duration(0), firstLater; not < longest; not, is = is, is*3/2 {
 		step := at(is)
 		if step == nil {

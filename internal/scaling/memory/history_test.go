@@ -80,6 +80,27 @@ func TestWhatWasGivenUpBeforeItsStartUpWasKnownWasOnlyLate(t *testing.T) {
 	}
 }
 
+// TestPatienceGrowsWithOrdersGivenUpEarly: while no start-up was measured, each order that failed may
+// have been given up too early, so the next one has twice the time.
+func TestPatienceGrowsWithOrdersGivenUpEarly(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	unknown, known := scaling.Variant{}, scaling.Variant{StartUp: 3 * time.Minute}
+	var p Past
+	for _, want := range []time.Duration{5 * time.Minute, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, LongestStartUp, LongestStartUp} {
+		if got := p.Patience(unknown, 2); got != want {
+			t.Errorf("after %d failures: %s, want %s", p.Failures.Count, got, want)
+		}
+		if got := p.Patience(known, 2); got != known.Patience(2) {
+			t.Errorf("with a known start-up, after %d failures: %s, want %s", p.Failures.Count, got, known.Patience(2))
+		}
+		p.Failures = p.Failures.Then(unknown, 2, now)
+	}
+	p.Failures = Failures{}.Then(known, 2, now)
+	if got := p.Patience(unknown, 2); got != unknown.Patience(2) {
+		t.Errorf("after a failure with a known start-up: %s, want %s", got, unknown.Patience(2))
+	}
+}
+
 func TestAFewOfManyAreNoFailedOrder(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {

@@ -245,6 +245,16 @@ func (f Failures) Recent(now time.Time) bool {
 	return f.Count > 0 && now.Sub(f.At) < min(failureWaitMost, failureWait<<(f.Count-1))
 }
 
+// Patience returns how long to wait for an ordered replica of v, as v.Patience does. While the
+// start-up of v is unknown it doubles with each order that failed, up to LongestStartUp: the last
+// orders may only have been given up too early, and no start-up is measured on replicas that go.
+func (p Past) Patience(v scaling.Variant, startUps float64) time.Duration {
+	if v.StartUp > 0 || !p.Failures.Early {
+		return v.Patience(startUps)
+	}
+	return min(LongestStartUp, v.Patience(startUps)<<p.Failures.Count)
+}
+
 // Latest returns t or other, whichever was updated later; of equals, t.
 func (t Turns) Latest(other Turns) Turns {
 	if other.Seen.After(t.Seen) {
