@@ -43,6 +43,17 @@ func allowance(b memory.Budget, o scaling.Objective) (factor float64, why string
 		100*attained, 100*o.Share(), factor)
 }
 
+// surplusFrom is the allowance above which there is a surplus.
+const surplusFrom = 1.15
+
+// Surplus returns by how much the limits beside the queueing model, as that of the KV caches, may be
+// exceeded for a moment, 1 to 1.7: the square of the allowance, as far as it is beyond what one bad
+// hour uses up. It is 1 where attainment is unknown.
+func Surplus(b memory.Budget, o scaling.Objective) float64 {
+	factor, _ := allowance(b, o)
+	return math.Pow(max(1, factor/surplusFrom), 2)
+}
+
 // allow multiplies the rates by factor, up to the greatest part of the throughput of full batches.
 // A variant that cannot meet the objectives is not given more.
 func allow(sized []sizing, factor float64) {

@@ -53,6 +53,13 @@ func TestTheAllowanceGrowsWithTheAttainmentWithinItsBounds(t *testing.T) {
 				t.Fatalf("%g of the requests in %g hours: %g after %g for fewer, want no less, within 0.7 and 1.5", part, hours, got, last)
 			}
 			last = got
+			want := 1.0
+			if got > 1.15 {
+				want = (got / 1.15) * (got / 1.15)
+			}
+			if surplus := Surplus(attained(part, hours), objective); math.Abs(surplus-want) > 1e-9 {
+				t.Fatalf("with an allowance of %g the surplus is %g, want %g", got, surplus, want)
+			}
 		}
 	}
 }

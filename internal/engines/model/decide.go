@@ -211,8 +211,14 @@ func (p *panel) addSaturation() {
 		return
 	}
 	if p.in.Settings.Method == settings.Tokens {
-		view := saturation.Tokens(p.in.Snapshot, p.in.Settings.Tokens, p.in.History, p.in.Interval)
+		snap, why := p.in.Snapshot, ""
+		if p.in.Settings.Engine == settings.Hybrid {
+			surplus := queueing.Surplus(p.memory.Traffic.Budget, p.in.Settings.Objective)
+			snap, why = saturation.Eased(snap, p.in.Settings.Tokens, p.in.Interval, surplus)
+		}
+		view := saturation.Tokens(snap, p.in.Settings.Tokens, p.in.History, p.in.Interval)
 		a := view.Analysis
+		a.Detail += why
 		if !p.sizes() || p.analyses[0].Signal == scaling.Unknown {
 			a = saturation.Relieved(a, p.in.Snapshot, p.in.Settings.Tokens, p.in.Interval)
 		}
