@@ -280,7 +280,7 @@ func (s variantState) room(e effort, now time.Time) scaling.Replicas {
 		}
 	case s.failed > some:
 		return 0
-	case s.past.Before > 0:
+	case s.past.Before > 0 && s.late == s.failed: // else those that are missing may be of before, as in a rollout
 		if now.Sub(s.past.DecidedAt) < max(retryLeast, 2*s.patience()) {
 			return 0
 		}

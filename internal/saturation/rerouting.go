@@ -43,12 +43,20 @@ func (q queues) last(s scaling.ReplicaSample) bool {
 	return ok && min(queue.Or(0), s.QueueLength.Or(0)) > q.tooLong
 }
 
-// room returns the variants with a replica that has no lasting queue, or does not report: requests
-// that wait in other replicas of the same variant are a matter of routing.
+// room returns the variants with a replica that has no lasting queue, or of which none reports:
+// requests that wait in other replicas of the same variant are a matter of routing.
 func (q queues) room() map[scaling.VariantKey]bool {
-	room := map[scaling.VariantKey]bool{}
+	room, reports := map[scaling.VariantKey]bool{}, map[scaling.VariantKey]bool{}
 	for _, s := range q.samples {
-		if !q.last(s) {
+		if s.Reports() {
+			reports[s.Variant] = true
+			if !q.last(s) {
+				room[s.Variant] = true
+			}
+		}
+	}
+	for _, s := range q.samples {
+		if !reports[s.Variant] {
 			room[s.Variant] = true
 		}
 	}
@@ -72,34 +80,47 @@ func (q queues) drowning() (out []scaling.VariantKey) {
 // takes returns how long a request is computed, in s, 0 where that is unknown.
 func (q queues) takes() float64 { return q.snap.Load.OutputTokens.Or(0) * q.snap.Load.ITL.Or(0) / 1000 }
 
+// queued sums up the replicas of one variant.
+type queued struct{ running, waiting, report, ready float64 }
+
+// byVariant returns the sums of each variant.
+func (q queues) byVariant() map[scaling.VariantKey]queued {
+	sums := map[scaling.VariantKey]queued{}
+	for _, s := range q.samples {
+		v := sums[s.Variant]
+		if s.Ready || s.Reports() {
+			v.ready++
+		}
+		if s.Reports() {
+			v.running, v.waiting, v.report = v.running+s.Running.Or(0), v.waiting+s.Waiting().Or(0), v.report+1
+		}
+		sums[s.Variant] = v
+	}
+	return sums
+}
+
 // relief returns a ceiling for each drowning variant: what it completes now, its part of the arrivals
 // that nothing completes, and what clears its queues; at most twice what it completes, since after
-// that the readings show more.
+// that the readings show more. Silent replicas count as the others of their variant.
 func (q queues) relief(drowning []scaling.VariantKey, interval time.Duration) (out []scaling.Ceiling) {
-	takes, sums := q.takes(), map[scaling.VariantKey]struct{ running, waiting, replicas float64 }{}
+	takes, sums := q.takes(), q.byVariant()
 	running, waits := 0.0, 0.0
-	for _, s := range q.samples {
-		if !s.Reports() {
-			continue
-		}
-		v := sums[s.Variant]
-		v.running, v.waiting, v.replicas = v.running+s.Running.Or(0), v.waiting+s.Waiting().Or(0), v.replicas+1
-		sums[s.Variant] = v
-		running += s.Running.Or(0)
-		if slices.Contains(drowning, s.Variant) {
-			waits += s.Waiting().Or(0)
+	for _, v := range scaling.ByKey(q.snap.Variants) {
+		running += sums[v.Key].running
+		if slices.Contains(drowning, v.Key) {
+			waits += sums[v.Key].waiting
 		}
 	}
 	for _, key := range drowning {
 		v := sums[key]
-		c := scaling.Ceiling{Name: "queue of " + key.Name, Unit: scaling.UnitReplicas, Demand: v.replicas + 1}
+		c := scaling.Ceiling{Name: "queue of " + key.Name, Unit: scaling.UnitReplicas, Demand: v.ready + 1}
 		one := 1.0
 		if takes > 0 && v.running >= 1 {
-			one, c.Unit = v.running/takes/v.replicas, scaling.UnitRequestRate
+			one, c.Unit = v.running/takes/v.report, scaling.UnitRequestRate
 			completed := v.running / takes
 			excess := max(0, q.snap.Load.ArrivalRate.Or(0)-running/takes) * v.waiting / max(1, waits)
 			clears := memory.Queue{Waiting: v.waiting, Arrive: completed + excess, Served: completed, Fill: q.fill, Lead: memory.Lead(q.snap.Variants, interval)}.Rate()
-			c.Demand = max(completed+one, min(clears, 2*completed))
+			c.Demand = max(completed*v.ready/v.report+one, min(clears, 2*completed)*v.ready/v.report)
 		}
 		for _, v := range scaling.ByKey(q.snap.Variants) {
 			l := scaling.Limit{Variant: v.Key}

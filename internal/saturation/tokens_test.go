@@ -307,6 +307,11 @@ func TestQueueCountsAsFarAsArrivalsBearItOut(t *testing.T) {
 // queue, while eight fast ones have none.
 func TestAVariantThatDrownsGrowsByItself(t *testing.T) {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
+	silence := func(replicas []scaling.ReplicaSample) {
+		for i, r := range replicas {
+			replicas[i] = scaling.ReplicaSample{Pod: r.Pod, Variant: r.Variant, Ready: true}
+		}
+	}
 	for _, tt := range []struct {
 		name   string
 		queue  float64 // of each slow replica
@@ -324,6 +329,9 @@ func TestAVariantThatDrownsGrowsByItself(t *testing.T) {
 			}
 		}, 0},
 		{"one has no queue", 20, 50, func(s *scaling.Snapshot) { s.Replicas[8].QueueLengthNow = fresh(0) }, 0},
+		{"two of four are silent", 20, 0, func(s *scaling.Snapshot) { silence(s.Replicas[8:10]) }, 25},
+		{"two of four are silent, and twice as many arrive", 20, 60, func(s *scaling.Snapshot) { silence(s.Replicas[8:10]) }, 40},
+		{"all are silent", 20, 50, func(s *scaling.Snapshot) { silence(s.Replicas[8:]) }, 0},
 		{"the bound is reached", 20, 50, func(s *scaling.Snapshot) { s.Variants[1].Bounds.Max = 4 }, 0},
 	} {
 		snap := scaling.Snapshot{Window: time.Minute, At: goldenNow, Load: scaling.Load{OutputTokens: fresh(100), ITL: fresh(50), InputTokens: fresh(100)}}

@@ -224,6 +224,16 @@ func (v *variant) pages(now time.Duration) (fresh, mute int) {
 	return fresh, mute
 }
 
+// known reports whether the load of the model is visible: reports says that a Ready pod has a Fresh
+// page, hidden that requests wait in a variant of which none has. A gateway counts all requests,
+// and does not say where they wait if others share them by variant.
+func (w *plant) known(reports, hidden bool) bool {
+	if w.Gateway {
+		return !hidden || w.Spread != Weighted
+	}
+	return reports && !hidden
+}
+
 // tick returns the Tick of a cycle.
 func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict cycle.Verdict) Tick {
 	t := Tick{At: now, Offered: offered, Waiting: w.held, Case: in, Verdict: verdict}
@@ -263,6 +273,6 @@ func (w *plant) tick(now time.Duration, offered float64, in cycle.Case, verdict 
 	if w.Spread == Weighted {
 		t.Capacity = w.carries()
 	}
-	t.Known, t.Blind = fresh > 0 && !hidden || w.Gateway, mute > fresh
+	t.Known, t.Blind = w.known(fresh > 0, hidden), mute > fresh
 	return t
 }

@@ -35,7 +35,7 @@ type Tick struct {
 	// has its own part, as many as none of them gets more of than it completes.
 	Capacity float64
 	// Known says that the load of the model is visible: a Ready pod has a Fresh page, one of each
-	// variant in which requests wait, or a gateway counts requests.
+	// variant in which requests wait, or a gateway counts requests and is not what shares them by variant.
 	Known bool
 	// Blind says that more Ready pods lack a Fresh page than have one.
 	Blind    bool

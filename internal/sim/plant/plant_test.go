@@ -144,13 +144,14 @@ func TestPodsTogetherShowWhatRuns(t *testing.T) {
 }
 
 // TestWhatWaitsInASilentVariantIsNotKnown: requests are shared out by weights that
-// no observer sees, and all wait in a variant of which no pod has a page.
+// no observer sees, and all wait in a variant of which no pod has a page. A gateway
+// counts all requests, and not how many go there.
 func TestWhatWaitsInASilentVariantIsNotKnown(t *testing.T) {
 	for _, tt := range []struct {
 		weight  float64 // of the silent variant
 		gateway bool
 		want    bool
-	}{{1e6, false, false}, {1e6, true, true}, {0, false, true}} {
+	}{{1e6, false, false}, {1e6, true, false}, {0, false, true}, {0, true, true}} {
 		c := frozen(fault.Fault{Kind: fault.Silent})
 		silent := testVariant("b", 2, 5)
 		silent.Spec.Paused, silent.Weight, c.Faults[0].Variant = true, tt.weight, silent.Spec.Key
