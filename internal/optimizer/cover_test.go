@@ -467,6 +467,33 @@ func TestAFleetAtItsMinimumSaysSo(t *testing.T) {
 	}
 }
 
+// TestAMoveThatIsPutOffSaysSo: b costs ten times as much as a.
+func TestAMoveThatIsPutOffSaysSo(t *testing.T) {
+	earlier := func(v *scaling.Variant, p *memory.Past) {
+		failed(v, p)
+		p.Failures.Count, p.Failures.At = 5, coverNow.Add(-5*time.Hour)
+	}
+	for _, tt := range []struct {
+		name string
+		past func(*scaling.Variant, *memory.Past) // of a
+		want string
+	}{
+		{"an order failed", failed, "until 17:59:00, because its last order did not become Ready"},
+		{"many orders failed", earlier, "until 23:00:00, because its last order did not become Ready"},
+		{"a move was cancelled", cancelledMove(time.Hour), "until 17:00:00, because its last order did not become Ready"},
+		{"nothing failed, and it may grow no further", func(v *scaling.Variant, _ *memory.Past) { v.Bounds.Max = 0 }, ""},
+		{"an order failed, and it may grow no further", func(v *scaling.Variant, p *memory.Past) { failed(v, p); v.Bounds.Max = 0 }, ""},
+	} {
+		ds := Cover(votes(10, scaling.Shrink, fleet{"a", 10, 5, 0, tt.past, 0}, fleet{"b", 50, 5, 3, nil, 0}))
+		for _, d := range ds {
+			_, why, _ := strings.Cut(d.Cause().Detail, "; a move to a would save 120 an hour, and is put off ")
+			if why != tt.want || d.Target() != d.Steps[0].From {
+				t.Errorf("%s: %s %d->%d: %q, want it to end with %q", tt.name, d.Variant.Name, d.Steps[0].From, d.Target(), d.Cause().Detail, tt.want)
+			}
+		}
+	}
+}
+
 // shown returns the targets in one line, and the reason of the first change.
 func shown(decisions []scaling.Decision) (string, scaling.Reason) {
 	var out []string

@@ -86,7 +86,7 @@ func (c cover) fewerOrMoved() []scaling.Decision {
 func (c cover) moved(otherwise string) []scaling.Decision {
 	more, saving := c.move()
 	if len(more) == 0 {
-		return c.stay(otherwise)
+		return c.stay(otherwise + c.putOff())
 	}
 	return each(c.variants, func(s variantState) (scaling.Replicas, scaling.Reason, string) {
 		if to, ok := more[s.Key]; ok {
@@ -216,14 +216,53 @@ func (c cover) movesWithin(s variantState) (least, most scaling.Replicas) {
 	if s.movable() {
 		least, most = min(s.Bounds.Min, s.hold), s.hold+c.roomOf(s, usual)
 	}
-	switch failed := s.past.Failures; {
+	switch {
 	case s.moving():
 		most = min(most, s.past.MoveTo)
-	case failed.Count > 0 && c.Snapshot.At.Sub(failed.At) < holdAfterFailure,
-		s.past.MoveCancelled() && c.Snapshot.At.Sub(s.past.DecidedAt) < holdAfterFailure:
+	case c.Snapshot.At.Before(s.failedUntil()):
 		most = min(most, s.hold)
 	}
 	return least, most
+}
+
+// failedUntil returns when replicas may move to the variant again after an order of it failed, or a
+// move to it was cancelled; the zero time for none.
+func (s variantState) failedUntil() time.Time {
+	until := s.past.Failures.Until()
+	if at := s.past.Failures.At.Add(holdAfterFailure); s.past.Failures.Count > 0 && at.After(until) {
+		until = at
+	}
+	if at := s.past.DecidedAt.Add(holdAfterFailure); s.past.MoveCancelled() && at.After(until) {
+		until = at
+	}
+	return until
+}
+
+// putOff names a move that would be made if no order of a variant had failed, what it would save, and
+// until when it is put off; "" for none.
+func (c cover) putOff() string {
+	until, names := c.Snapshot.At, map[scaling.VariantKey]time.Time{}
+	c.variants = slices.Clone(c.variants)
+	for i, s := range c.variants {
+		if at := s.failedUntil(); at.After(until) && !s.moving() {
+			names[s.Key] = at
+			c.variants[i].past.Failures = memory.Failures{}
+			if s.past.MoveCancelled() {
+				c.variants[i].past.MoveCost = 0
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	more, saving := c.move()
+	for _, s := range c.variants {
+		if at, failed := names[s.Key]; failed && more[s.Key] > 0 {
+			return fmt.Sprintf("; a move to %s would save %.3g an hour, and is put off until %s, because its last order did not become Ready",
+				s.Key.Name, saving, at.UTC().Format(time.TimeOnly))
+		}
+	}
+	return ""
 }
 
 // moving reports whether a move in steps still adds replicas to the variant.

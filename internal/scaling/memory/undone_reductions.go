@@ -241,8 +241,14 @@ func (f Failures) Then(v scaling.Variant, cancelled scaling.Replicas, now time.T
 
 // Recent reports whether the variant should not be tried again at now, if another can serve as
 // well.
-func (f Failures) Recent(now time.Time) bool {
-	return f.Count > 0 && now.Sub(f.At) < min(failureWaitMost, failureWait<<(f.Count-1))
+func (f Failures) Recent(now time.Time) bool { return now.Before(f.Until()) }
+
+// Until returns until when the failures are recent; the zero time for none.
+func (f Failures) Until() time.Time {
+	if f.Count == 0 {
+		return time.Time{}
+	}
+	return f.At.Add(min(failureWaitMost, failureWait<<(f.Count-1)))
 }
 
 // Patience returns how long to wait for an ordered replica of v, as v.Patience does. While the
