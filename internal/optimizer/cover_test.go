@@ -469,6 +469,7 @@ func TestAFleetAtItsMinimumSaysSo(t *testing.T) {
 
 // TestAMoveThatIsPutOffSaysSo: b costs ten times as much as a.
 func TestAMoveThatIsPutOffSaysSo(t *testing.T) {
+	today := coverNow.Format(time.DateOnly)
 	earlier := func(v *scaling.Variant, p *memory.Past) {
 		failed(v, p)
 		p.Failures.Count, p.Failures.At = 5, coverNow.Add(-5*time.Hour)
@@ -478,9 +479,9 @@ func TestAMoveThatIsPutOffSaysSo(t *testing.T) {
 		past func(*scaling.Variant, *memory.Past) // of a
 		want string
 	}{
-		{"an order failed", failed, "until 17:59:00, because its last order did not become Ready"},
-		{"many orders failed", earlier, "until 23:00:00, because its last order did not become Ready"},
-		{"a move was cancelled", cancelledMove(time.Hour), "until 17:00:00, because its last order did not become Ready"},
+		{"an order failed", failed, "until " + today + "T17:59:00Z, because its last order did not become Ready"},
+		{"many orders failed", earlier, "until " + today + "T23:00:00Z, because its last order did not become Ready"},
+		{"a move was cancelled", cancelledMove(time.Hour), "until " + today + "T17:00:00Z, because its last order did not become Ready"},
 		{"nothing failed, and it may grow no further", func(v *scaling.Variant, _ *memory.Past) { v.Bounds.Max = 0 }, ""},
 		{"an order failed, and it may grow no further", func(v *scaling.Variant, p *memory.Past) { failed(v, p); v.Bounds.Max = 0 }, ""},
 	} {

@@ -241,25 +241,25 @@ func (s variantState) failedUntil() time.Time {
 // putOff names a move that would be made if no order of a variant had failed, what it would save, and
 // until when it is put off; "" for none.
 func (c cover) putOff() string {
-	until, names := c.Snapshot.At, map[scaling.VariantKey]time.Time{}
+	until := map[scaling.VariantKey]time.Time{}
 	c.variants = slices.Clone(c.variants)
 	for i, s := range c.variants {
-		if at := s.failedUntil(); at.After(until) && !s.moving() {
-			names[s.Key] = at
+		if at := s.failedUntil(); at.After(c.Snapshot.At) && !s.moving() {
+			until[s.Key] = at
 			c.variants[i].past.Failures = memory.Failures{}
 			if s.past.MoveCancelled() {
 				c.variants[i].past.MoveCost = 0
 			}
 		}
 	}
-	if len(names) == 0 {
+	if len(until) == 0 {
 		return ""
 	}
 	more, saving := c.move()
 	for _, s := range c.variants {
-		if at, failed := names[s.Key]; failed && more[s.Key] > 0 {
+		if at, failed := until[s.Key]; failed && more[s.Key] > 0 {
 			return fmt.Sprintf("; a move to %s would save %.3g an hour, and is put off until %s, because its last order did not become Ready",
-				s.Key.Name, saving, at.UTC().Format(time.TimeOnly))
+				s.Key.Name, saving, at.UTC().Format(time.RFC3339))
 		}
 	}
 	return ""

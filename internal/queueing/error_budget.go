@@ -47,8 +47,8 @@ func allowance(b memory.Budget, o scaling.Objective) (factor float64, why string
 const surplusFrom = 1.15
 
 // Surplus returns by how much the limits beside the queueing model, as that of the KV caches, may be
-// exceeded for a moment, 1 to 1.7: the square of the allowance, as far as it is beyond what one bad
-// hour uses up. It is 1 where attainment is unknown.
+// exceeded for a moment, 1 to 1.7: the square of the allowance, as far as it is beyond what an
+// hour without a miss gives. It is 1 where attainment is unknown.
 func Surplus(b memory.Budget, o scaling.Objective) float64 {
 	factor, _ := allowance(b, o)
 	return math.Pow(max(1, factor/surplusFrom), 2)
