@@ -19,11 +19,11 @@ func TestPrefillGrowsWithPromptsAndDecodeWithAnswers(t *testing.T) {
 	const rate = "constant(6,%ds)"
 	for _, m := range []struct {
 		ns, model        string
-		prompts, answers string // in tokens, of the load that follows 240 and 8
+		prompts, answers string // in tokens, of the load that follows 320 and 8
 		grows, stays     string
 	}{
-		{"long-prompts", "meta/prompts", "2400", "8", "prefill", "decode"},
-		{"long-answers", "meta/answers", "240", "80", "decode", "prefill"},
+		{"long-prompts", "meta/prompts", "3200", "8", "prefill", "decode"},
+		{"long-answers", "meta/answers", "320", "80", "decode", "prefill"},
 	} {
 		t.Run(m.ns, func(t *testing.T) {
 			t.Parallel()
@@ -46,7 +46,7 @@ func TestPrefillGrowsWithPromptsAndDecodeWithAnswers(t *testing.T) {
 					t.Fatalf("%s has %d replicas, want one", m.stays, *d.Spec.Replicas)
 				}
 			}
-			load(t, m.ns, m.model, fmt.Sprintf(rate, 30), "--lengths", "constant", "--input-tokens", "240", "--output-tokens", "8")
+			load(t, m.ns, m.model, fmt.Sprintf(rate, 30), "--lengths", "constant", "--input-tokens", "320", "--output-tokens", "8")
 			consistently(t, 30*time.Second, func(ctx context.Context) string {
 				for _, name := range []string{"prefill", "decode"} {
 					if d, err := deployment(ctx, m.ns, name); err == nil && *d.Spec.Replicas != 1 {
@@ -75,7 +75,7 @@ func TestPrefillGrowsWithPromptsAndDecodeWithAnswers(t *testing.T) {
 	}
 }
 
-// roleOf is one role of a model, whose replicas have an ITL of 18.5 ms and take 25 ms for a prompt
+// roleOf is one role of a model, whose replicas have an ITL of 18.5 ms and take 30 ms for a prompt
 // where requests are short.
 func roleOf(namespace, model, role string) testbed.Variant {
 	v := chat(namespace, role)
