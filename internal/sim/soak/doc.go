@@ -18,6 +18,8 @@
 //	numbers    a plan or a history cannot be written as JSON: NaN, an infinity
 //	order      the order of the input changes a decision
 //
+// Slow, waste, hoards and turns are limits: of random cases, one in a hundred may exceed one.
+//
 // The need of a fleet is measured, not assumed: [Needs] runs the same engine on a fleet without
 // faults that is too large, and counts the replicas that it keeps. Limits allow for what the user
 // asked for: pace, bounds, an HPA's tolerance.

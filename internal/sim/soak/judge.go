@@ -26,6 +26,10 @@ const (
 	Order   Rule = "order"
 )
 
+// Limit reports whether the rule is a limit on a cost or a delay, which a sound core exceeds in rare
+// cases. Any violation of the other rules is a defect.
+func (r Rule) Limit() bool { return r == Slow || r == Waste || r == Hoards || r == Turns }
+
 // Violation is a violation of a rule.
 type Violation struct {
 	Rule   Rule
