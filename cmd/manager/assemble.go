@@ -116,7 +116,7 @@ type common struct {
 	mgr         manager.Manager
 	instruments *metrics.Metrics
 	recorder    events.EventRecorder // of events within the budgets
-	over        *budget.Book         // the namespaces beyond their budgets
+	over        *budget.LeftOut      // the namespaces beyond their budgets
 	memory      *ledger.Ledger
 	last        *cycle.Last      // the last decided case
 	history     *history.History // of the fleet
@@ -140,7 +140,7 @@ func newCommon(on environment, mgr manager.Manager, settings *config.Store) (com
 		Reader: by, On: func() bool { return settings.Snapshot().Settings().AnnotatedScalers }, Instance: process.ControllerInstance,
 		Statuses: decisions,
 	}}
-	over := budget.NewBook(instruments.LeftOut)
+	over := budget.NewLeftOut(instruments.LeftOut)
 	var err error
 	if by.Release, err = newRelease(mgr); err != nil {
 		return common{}, err

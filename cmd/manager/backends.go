@@ -34,7 +34,7 @@ type surroundings struct {
 	// observe is called for every scraped page, from several goroutines.
 	observe func(took time.Duration, err error)
 	// over takes the number of pages left out in each namespace; nil ignores them.
-	over *budget.Book
+	over *budget.LeftOut
 }
 
 // cluster lists the objects that a backend scrapes.

@@ -127,7 +127,7 @@ func TestFitsOutliveTheProcess(t *testing.T) {
 	model, other := scaling.ModelKey{Namespace: "ns", ID: "m"}, scaling.ModelKey{Namespace: "ns", ID: "other"}
 	fit := memory.Fit{
 		Of: memory.Subject{Accelerator: "H100", GPUs: 1, Template: "0123456789abcdef"}, At: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC),
-		Bands: []memory.Band{{Of: 2, ITL: memory.Sums{Looks: 8, X0: 0.5, X1: 2.5}}},
+		Bands: []memory.Band{{Of: 2, ITL: memory.Sums{Samples: 8, X0: 0.5, X1: 2.5}}},
 	}
 	key, second := scaling.VariantKey{Namespace: "ns", Name: "v"}, scaling.VariantKey{Namespace: "ns", Name: "w"}
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 // about describes the source of the profile.
 func (p profiled) about() string {
-	windows := fmt.Sprintf("%.1f windows of its replicas", p.Looks)
+	windows := fmt.Sprintf("%.1f windows of its replicas", p.Samples)
 	switch p.From {
 	case profile.Nowhere:
 		return "too little was seen to know anything, and no profile is stated"
@@ -56,7 +56,7 @@ func (p profiled) lengths() string {
 
 // age returns the time since the last look, "-" for none.
 func (p profiled) age(now time.Time) string {
-	if p.At.IsZero() || p.Looks == 0 {
+	if p.At.IsZero() || p.Samples == 0 {
 		return "-"
 	}
 	return max(0, now.Sub(p.At)).Round(time.Second).String()
@@ -69,7 +69,7 @@ func profileTable(all []profiled, now time.Time) console.Table {
 		console.Right("ITL ALONE, ms"), console.Right("90 %"), console.Right("CONCURRENCY"), console.Right("ITL, ms"), console.Right("90 %"),
 	}}
 	for _, p := range all {
-		row := []string{p.Variant.Namespace, p.Variant.Name, p.Accelerator, string(p.From), fmt.Sprintf("%.1f", p.Looks), p.age(now)}
+		row := []string{p.Variant.Namespace, p.Variant.Name, p.Accelerator, string(p.From), fmt.Sprintf("%.1f", p.Samples), p.age(now)}
 		if p.From != profile.Nowhere && p.Prompt > 0 {
 			alone, full := p.ITL(1), p.ITL(p.reach())
 			row = append(row, figure3(alone.Mean), between(alone), figure(p.reach()), figure3(full.Mean), between(full))
@@ -112,7 +112,7 @@ func (p profiled) print(out io.Writer, now time.Time) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s on %s\n", p.Variant, p.Model.ID, accelerators(p))
 	fmt.Fprintf(&b, "  from      %s\n", p.about())
-	if p.Looks > 0 {
+	if p.Samples > 0 {
 		fmt.Fprintf(&b, "  age       the last look was %s ago\n", p.age(now))
 	}
 	if p.Prompt > 0 {
@@ -186,9 +186,9 @@ func (p profiled) bands() console.Table {
 		if band.Overload {
 			name = "in overload"
 		}
-		row := []string{name, fmt.Sprintf("%.1f", band.ITL.Looks), fmt.Sprintf("%.1f", band.Concurrency)}
+		row := []string{name, fmt.Sprintf("%.1f", band.ITL.Samples), fmt.Sprintf("%.1f", band.Concurrency)}
 		for _, of := range []profile.Fitted{band.ITL, band.TTFT} {
-			if of.Looks > 0 {
+			if of.Samples > 0 {
 				row = append(row, fmt.Sprintf("%.1f", of.Measured), fmt.Sprintf("%.1f", of.Fit), fmt.Sprintf("%+.1f %%", 100*of.Off), fmt.Sprintf("%.1f %%", 100*of.Scatter))
 			}
 		}

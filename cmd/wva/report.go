@@ -78,9 +78,9 @@ type reported struct {
 	Assumes   []string       `json:"assumes"`
 }
 
-// looks are the looks at each model in order of time, and its last objectives.
-type looks struct {
-	of         map[scaling.ModelKey][]shadow.Look
+// modelCycles are the cycles of each model in order of time, and its last objectives.
+type modelCycles struct {
+	of         map[scaling.ModelKey][]shadow.ModelCycle
 	objectives map[scaling.ModelKey]scaling.Objective
 	source     string
 	assumes    []string
@@ -163,16 +163,16 @@ func (f *reportFlags) within(from, to time.Time) string {
 	return text
 }
 
-func (f *reportFlags) read(ctx context.Context, from, to time.Time, stdin io.Reader, warnings io.Writer, files []string) (looks, error) {
+func (f *reportFlags) read(ctx context.Context, from, to time.Time, stdin io.Reader, warnings io.Writer, files []string) (modelCycles, error) {
 	if f.store.url != "" {
 		return f.store.read(ctx, from, to, f.namespace)
 	}
-	r := recordedLooks{from: from, to: to, namespace: f.namespace, warnings: warnings, stdin: stdin}
+	r := cyclesOfRecords{from: from, to: to, namespace: f.namespace, warnings: warnings, stdin: stdin}
 	return r.read(ctx, files)
 }
 
 // compare compares the replicas that ran with the decided ones, for each model.
-func (f *reportFlags) compare(l looks, to time.Time) reported {
+func (f *reportFlags) compare(l modelCycles, to time.Time) reported {
 	r := reported{Source: l.source, MissPrice: f.missPrice, Models: []shadow.Model{}, Assumes: l.assumes}
 	for _, key := range slices.SortedFunc(maps.Keys(l.of), scaling.ModelKey.Compare) {
 		m := shadow.Compare(key, l.objectives[key], l.of[key], shadow.Options{To: to, MissPrice: f.missPrice})

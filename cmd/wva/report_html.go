@@ -55,10 +55,10 @@ func reportModel(r reported, m shadow.Model) report.Scenario {
 	ranLast, decidedLast := map[scaling.VariantKey]scaling.Replicas{}, map[scaling.VariantKey]scaling.Replicas{}
 	for _, moment := range m.Course {
 		at := moment.At.Sub(m.From)
-		if rate := moment.Look.Rate; rate.Known() {
+		if rate := moment.Cycle.Rate; rate.Known() {
 			s.Offered = append(s.Offered, report.Point{At: at, Value: rate.Value})
 		}
-		sample := report.Sample{At: at, Queued: moment.Look.Waiting, TTFT: reading(moment.Look.TTFT), ITL: reading(moment.Look.ITL)}
+		sample := report.Sample{At: at, Queued: moment.Cycle.Waiting, TTFT: reading(moment.Cycle.TTFT), ITL: reading(moment.Cycle.ITL)}
 		reportMoment(&ran, ranLast, sample, m, moment, moment.Ready, moment.Ran)
 		sample.Queued, sample.TTFT, sample.ITL = math.NaN(), math.NaN(), math.NaN() // the decided replicas did not run, so these were not measured
 		reportMoment(&decided, decidedLast, sample, m, moment, moment.Serving, moment.Decided)
@@ -83,7 +83,7 @@ func reportSide(name string, side shadow.Side, m shadow.Model) report.Result {
 // for. last holds the previous ones of each variant.
 func reportMoment(to *report.Result, last map[scaling.VariantKey]scaling.Replicas, sample report.Sample, m shadow.Model, at shadow.Moment, serve, asked []scaling.Replicas) {
 	sample.Replicas = make([]scaling.Replicas, len(m.Variants))
-	for i, v := range at.Look.Variants {
+	for i, v := range at.Cycle.Variants {
 		j, _ := slices.BinarySearchFunc(m.Variants, v.Key, scaling.VariantKey.Compare)
 		sample.Replicas[j] = serve[i]
 		before, known := last[v.Key]

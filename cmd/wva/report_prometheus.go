@@ -34,18 +34,18 @@ func (s *reportStore) check(changed func(name string) bool) error {
 }
 
 // read reads the metrics that a manager exported from the store.
-func (s *reportStore) read(ctx context.Context, from, to time.Time, namespace string) (looks, error) {
+func (s *reportStore) read(ctx context.Context, from, to time.Time, namespace string) (modelCycles, error) {
 	store, err := s.open()
 	if err != nil {
-		return looks{}, fmt.Errorf("%w: --prometheus: %w", errUsage, err)
+		return modelCycles{}, fmt.Errorf("%w: --prometheus: %w", errUsage, err)
 	}
 	defer store.Close()
 	span := exported.Span{From: from, To: to, Namespace: namespace}
 	of, err := exported.Read(ctx, store, span)
 	if err != nil {
-		return looks{}, fmt.Errorf("--prometheus: %w", err)
+		return modelCycles{}, fmt.Errorf("--prometheus: %w", err)
 	}
-	return looks{of: of, objectives: map[scaling.ModelKey]scaling.Objective{}, source: "metrics in " + redacted(s.url), assumes: []string{
+	return modelCycles{of: of, objectives: map[scaling.ModelKey]scaling.Objective{}, source: "metrics in " + redacted(s.url), assumes: []string{
 		fmt.Sprintf("metrics are read every %s, and each value stands until the next scrape, for three usual intervals at most (of reads or of scrapes, the longer one); longer gaps count for nothing", span.Step()),
 		"what was decided is what would have run, from the decision on (wva_advised_replicas, wva_desired_replicas where decisions were carried out)",
 		"decisions were made from what ran and what it showed: where another number had run, later decisions could have been others",

@@ -14,19 +14,19 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/shadow"
 )
 
-// recordedLooks reads files of recorded cycles.
-type recordedLooks struct {
+// cyclesOfRecords reads files of recorded cycles.
+type cyclesOfRecords struct {
 	from, to  time.Time // zero for an open end
 	namespace string
 	warnings  io.Writer
 	stdin     io.Reader
 
-	looks
+	modelCycles
 	last time.Time
 }
 
-func (r *recordedLooks) read(ctx context.Context, files []string) (looks, error) {
-	r.of, r.objectives = map[scaling.ModelKey][]shadow.Look{}, map[scaling.ModelKey]scaling.Objective{}
+func (r *cyclesOfRecords) read(ctx context.Context, files []string) (modelCycles, error) {
+	r.of, r.objectives = map[scaling.ModelKey][]shadow.ModelCycle{}, map[scaling.ModelKey]scaling.Objective{}
 	r.source = "recorded cycles of " + strings.Join(files, ", ")
 	r.assumes = []string{
 		"each cycle stands until the next one, for three intervals at most; longer gaps count for nothing",
@@ -40,13 +40,13 @@ func (r *recordedLooks) read(ctx context.Context, files []string) (looks, error)
 	}
 	for _, name := range files {
 		if err := r.file(ctx, name); err != nil {
-			return looks{}, fmt.Errorf("reading %s: %w", name, err)
+			return modelCycles{}, fmt.Errorf("reading %s: %w", name, err)
 		}
 	}
-	return r.looks, nil
+	return r.modelCycles, nil
 }
 
-func (r *recordedLooks) file(ctx context.Context, name string) error {
+func (r *cyclesOfRecords) file(ctx context.Context, name string) error {
 	for c, err := range recordedCycles(name, r.stdin) {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -71,9 +71,9 @@ func (r *recordedLooks) file(ctx context.Context, name string) error {
 	return nil
 }
 
-// add adds a look at each model of a cycle. The plan is the recorded one. No record has the
+// add adds each model of a cycle. The plan is the recorded one. No record has the
 // expected capacity of a replica, so that is computed by deciding again.
-func (r *recordedLooks) add(c record.Cycle) {
+func (r *cyclesOfRecords) add(c record.Cycle) {
 	verdict := replay.Decide(c)
 	plan := c.Plan
 	if plan == nil {
@@ -88,9 +88,9 @@ func (r *recordedLooks) add(c record.Cycle) {
 			continue
 		}
 		objective := c.Configuration[s.Model].Objective
-		look := shadow.LookOf(s, objective, verdict.Analyses, decisions)
-		look.At, look.Interval, look.Cycle = c.Now, c.Interval, c.Cycle
-		r.of[s.Model] = append(r.of[s.Model], look)
+		cycle := shadow.ModelCycleOf(s, objective, verdict.Analyses, decisions)
+		cycle.At, cycle.Interval, cycle.Cycle = c.Now, c.Interval, c.Cycle
+		r.of[s.Model] = append(r.of[s.Model], cycle)
 		r.objectives[s.Model] = objective
 	}
 }

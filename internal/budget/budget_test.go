@@ -139,7 +139,7 @@ func TestAnAllowanceFillsByTheHour(t *testing.T) {
 
 func TestABookTellsWhatChanges(t *testing.T) {
 	told := 0
-	b := NewBook(func(What, map[string]int) { told++ })
+	b := NewLeftOut(func(What, map[string]int) { told++ })
 	b.Note(Variants, map[string]int{"a": 2})
 	b.Note(Variants, map[string]int{"a": 2})
 	b.Note(Events, map[string]int{"a": 1, "b": 1})
@@ -153,7 +153,7 @@ func TestABookTellsWhatChanges(t *testing.T) {
 	if told != 3 {
 		t.Errorf("%d changes are told, want 3", told)
 	}
-	var none *Book
+	var none *LeftOut
 	if none.Note(Variants, map[string]int{"a": 1}); none.Of("a") != nil {
 		t.Error("no book holds nothing")
 	}

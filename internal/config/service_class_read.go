@@ -4,45 +4,6 @@ import (
 	"fmt"
 )
 
-// classFields are the fields of a service class beside its rows.
-func classFields() []field[Objective] {
-	return documented(KindServiceClasses, []field[Objective]{
-		textField(Key{Name: "name", Meaning: "name of the class; the key of the ConfigMap if not said"}, func(o *Objective) *string { return &o.Class }),
-		countField(Key{Name: "priority", Default: "100", Meaning: "priority, lower is more important"}, 1, lowestPriority, func(o *Objective) *int { return &o.Priority }),
-	})
-}
-
-// mostLatency bounds objectives to an hour, in ms.
-const mostLatency = 3_600_000
-
-// rowFields are the objectives in a row of a service class.
-func rowFields() []field[Objective] {
-	slo := func(name, meaning string, at func(*Objective) *float64) field[Objective] {
-		return numberField(Key{Name: name, Default: "0", Accepts: fmt.Sprintf("a number of ms from 0 to %d, 0 for no objective", mostLatency), Meaning: meaning}, 0, mostLatency, at)
-	}
-	return documented(KindServiceClasses, []field[Objective]{
-		slo("slo-tpot", "objective for ITL [ms]", func(o *Objective) *float64 { return &o.ITL }),
-		slo("slo-ttft", "objective for TTFT, queueing included [ms]", func(o *Objective) *float64 { return &o.TTFT }),
-	})
-}
-
-// rowNames documents the fields that say which models a row is for.
-func rowNames() []Key {
-	return []Key{
-		{In: KindServiceClasses, Name: "data", Type: "list", Accepts: "rows, each with model and one objective or both", Meaning: "objectives of the class by model", PerNamespace: true},
-		{In: KindServiceClasses, Name: "model", Type: "text", Accepts: "the ID of a model, or default/default", Meaning: "model that a row of data is for", PerNamespace: true},
-		{In: KindServiceClasses, Name: "namespace", Type: "text", Accepts: "a namespace", Meaning: "namespace that a row of data is for; every one if not said", PerNamespace: true},
-	}
-}
-
-// documented sets the kind of fields that a namespace may override.
-func documented[T any](kind Kind, fields []field[T]) []field[T] {
-	for i := range fields {
-		fields[i].In, fields[i].PerNamespace = kind, true
-	}
-	return fields
-}
-
 // readClasses returns the accepted classes of a ConfigMap. A class that cannot be read, and a
 // refused row or field, stay as in last. A refused priority that has no last good value is 100.
 func readClasses(of Source, system bool, last classes) (classes, []Finding) {

@@ -76,7 +76,7 @@ type ConfigurationOptions struct {
 	// Budget is the budget of each namespace: how many findings are reported. Over gets the number
 	// of those that are not; nil ignores it.
 	Budget budget.Limits
-	Over   *budget.Book
+	Over   *budget.LeftOut
 	// Logged are the findings that the start has logged already.
 	Logged []config.Finding
 	// Leads is closed when this process begins to lead. Until then it reports nothing and wakes no

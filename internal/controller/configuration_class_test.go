@@ -81,7 +81,7 @@ func TestConfigurationValidSaysWhichClassAndProfileAreMissing(t *testing.T) {
 			v := view{explained: true, classes: tt.named}
 			v.Variant = tt.variant
 			if tt.learned {
-				v.Past.Fit.Bands = []memory.Band{{ITL: memory.Sums{}.Plus([3]float64{1, 1, 1}, 15, memory.LooksEnough, 10)}}
+				v.Past.Fit.Bands = []memory.Band{{ITL: memory.Sums{}.Plus([3]float64{1, 1, 1}, 15, memory.SamplesEnough, 10)}}
 			}
 			if tt.shared > 0 {
 				v.Past.Fit.Shared = memory.Shared{Bands: []memory.Band{{}}, Namespaces: tt.shared}

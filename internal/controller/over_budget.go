@@ -78,7 +78,7 @@ func (s *Status) tellOver(ctx context.Context, keys []client.ObjectKey) {
 
 // Budgeted returns a recorder that sends the events of each namespace within its budget, and notes
 // in over how many are left out.
-func Budgeted(next events.EventRecorder, clk clock.PassiveClock, limits budget.Limits, over *budget.Book) events.EventRecorder {
+func Budgeted(next events.EventRecorder, clk clock.PassiveClock, limits budget.Limits, over *budget.LeftOut) events.EventRecorder {
 	return &budgeted{next: next, clock: clk, perHour: limits.Of(budget.Events), over: over, by: map[string]budget.Allowance{}}
 }
 
@@ -87,7 +87,7 @@ type budgeted struct {
 	next    events.EventRecorder
 	clock   clock.PassiveClock
 	perHour int
-	over    *budget.Book
+	over    *budget.LeftOut
 
 	mu sync.Mutex
 	by map[string]budget.Allowance // of the namespaces that have used a part

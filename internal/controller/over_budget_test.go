@@ -95,8 +95,8 @@ func TestPagesThatAreLeftOutAreToldOnceOfANamespace(t *testing.T) {
 // an event for each edit, and uses up the budget of its own namespace only.
 func TestEventsOfOneNamespaceLeaveRoomForThoseOfOthers(t *testing.T) {
 	sent, clk := &fakeEvents{}, testingclock.NewFakePassiveClock(at(0))
-	book := budget.NewBook(nil)
-	r := Budgeted(sent, clk, budget.Limits{Events: 60}, book)
+	left := budget.NewLeftOut(nil)
+	r := Budgeted(sent, clk, budget.Limits{Events: 60}, left)
 	tell := func(namespace string, n int) (told int) {
 		before := len(sent.told)
 		for range n {
@@ -110,11 +110,11 @@ func TestEventsOfOneNamespaceLeaveRoomForThoseOfOthers(t *testing.T) {
 	if got := tell("good", 60); got != 60 {
 		t.Errorf("%d of 60 events of another namespace are sent", got)
 	}
-	if diff := cmp.Diff([]budget.What{budget.Events}, book.Of("evil")); diff != "" || book.Of("good") != nil {
-		t.Errorf("left out of evil (-want +got):\n%s, and of good %v", diff, book.Of("good"))
+	if diff := cmp.Diff([]budget.What{budget.Events}, left.Of("evil")); diff != "" || left.Of("good") != nil {
+		t.Errorf("left out of evil (-want +got):\n%s, and of good %v", diff, left.Of("good"))
 	}
 	clk.SetTime(at(0).Add(2 * time.Hour))
-	if got := tell("evil", 1); got != 1 || book.Of("evil") != nil {
-		t.Errorf("hours later %d events are sent and %v left out", got, book.Of("evil"))
+	if got := tell("evil", 1); got != 1 || left.Of("evil") != nil {
+		t.Errorf("hours later %d events are sent and %v left out", got, left.Of("evil"))
 	}
 }

@@ -110,7 +110,7 @@ type Status struct {
 	gauge        Gauge
 	allotted     Allotted
 	budget       budget.Limits
-	over         *budget.Book
+	over         *budget.LeftOut
 	left         lastReported[budget.What] // the limit for which they are left out
 	overTold     map[budget.Key]bool       // reported: its pages are left out; used by afterCycles alone
 }
@@ -131,7 +131,7 @@ type StatusOptions struct {
 	Allotted     Allotted
 	// Budget is the budget of each namespace. Over knows what of each namespace is left out.
 	Budget budget.Limits
-	Over   *budget.Book
+	Over   *budget.LeftOut
 }
 
 // NewStatus returns a Status.

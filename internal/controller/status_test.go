@@ -139,7 +139,7 @@ type fixture struct {
 	gauge   *fakeGauge
 
 	allotted fixedAllotted
-	over     *budget.Book
+	over     *budget.LeftOut
 }
 
 // fixedAllotted holds, by object, the budget for which it is left out.
@@ -163,7 +163,7 @@ func newFixture() fixture {
 		objects: &fakeObjects{objects: map[client.ObjectKey]*v1alpha1.VariantAutoscaling{client.ObjectKeyFromObject(va): va}},
 		events:  &fakeEvents{}, ledger: ledger.New(), found: &fixedFindings{watchers: make(chan struct{}, 1)},
 		hand: &fakeHand{watchers: make(chan struct{}, 1)}, gauge: &fakeGauge{},
-		allotted: fixedAllotted{}, over: budget.NewBook(nil),
+		allotted: fixedAllotted{}, over: budget.NewLeftOut(nil),
 	}
 	f.Status = NewStatus(StatusOptions{
 		Objects: f.objects, Ledger: f.ledger, Conflicts: noConflicts{}, Scalers: &fixedScalers{}, TargetScaler: f.hand, Configured: f.found, Classes: fixedClasses(nil), Events: f.events, Gauge: f.gauge,

@@ -37,7 +37,7 @@ func TestObjectsBeyondTheBudgetOfTheirNamespaceAreLeftOut(t *testing.T) {
 	}
 	deleted := func(va *v1alpha1.VariantAutoscaling) { va.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }
 	told := map[budget.What]map[string]int{}
-	book := budget.NewBook(func(w budget.What, counts map[string]int) { told[w] = counts })
+	left := budget.NewLeftOut(func(w budget.What, counts map[string]int) { told[w] = counts })
 	cache := &fakeCache{objects: []client.Object{
 		aged("evil", "newest", 1), aged("evil", "oldest", 9), aged("evil", "gone", 99, deleted),
 		aged("evil", "wide", 8, func(va *v1alpha1.VariantAutoscaling) { va.Spec.ModelID = strings.Repeat("m", 5000) }),
@@ -45,7 +45,7 @@ func TestObjectsBeyondTheBudgetOfTheirNamespaceAreLeftOut(t *testing.T) {
 		aged("good", "a", 2), aged("good", "b", 1, batch(256)),
 	}}
 	c := New(cache, fakeScales{})
-	c.Limits, c.Left = budget.Limits{Variants: 3, ObjectBytes: 4000, BatchSizes: 1024}, book
+	c.Limits, c.Left = budget.Limits{Variants: 3, ObjectBytes: 4000, BatchSizes: 1024}, left
 	fleet, err := c.Fleet(t.Context(), at(0))
 	if err != nil {
 		t.Fatal(err)
@@ -67,8 +67,8 @@ func TestObjectsBeyondTheBudgetOfTheirNamespaceAreLeftOut(t *testing.T) {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 	cache.objects = cache.objects[len(cache.objects)-2:]
-	if _, err := c.Fleet(t.Context(), at(0)); err != nil || len(book.Of("evil")) != 0 {
-		t.Errorf("with the objects gone %v are left out (%v), want none", book.Of("evil"), err)
+	if _, err := c.Fleet(t.Context(), at(0)); err != nil || len(left.Of("evil")) != 0 {
+		t.Errorf("with the objects gone %v are left out (%v), want none", left.Of("evil"), err)
 	}
 }
 

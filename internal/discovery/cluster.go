@@ -27,7 +27,7 @@ type Cluster struct {
 	// Limits is the budget of each namespace. Left receives the objects beyond it; nil ignores
 	// them. Set both before the first use.
 	Limits budget.Limits
-	Left   *budget.Book
+	Left   *budget.LeftOut
 	// Advisory reports whether all decisions are advice; nil means only those of models that ask
 	// for it. Set it before the first use.
 	Advisory func() bool

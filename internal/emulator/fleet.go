@@ -26,7 +26,7 @@ type fleet struct {
 	pools    map[ModelKey]*pool
 	pods     map[podKey]*podState
 	replicas []*replica // Ready, not Ready and draining; in the order they came
-	passed   []passed   // on their way from prefill to decode
+	moving   []transfer // on their way from prefill to decode
 	lastID   uint64
 	events   []serving.Event
 }
@@ -159,7 +159,7 @@ func (f *fleet) next() (at time.Duration, ok bool) {
 			at, ok = due, true
 		}
 	}
-	for _, p := range f.passed {
+	for _, p := range f.moving {
 		if !ok || p.due < at {
 			at, ok = p.due, true
 		}
@@ -177,7 +177,7 @@ func (f *fleet) advance(now time.Duration) {
 		}
 		gone = gone || r.draining && len(r.calls) == 0
 	}
-	f.handOver(now)
+	f.endTransfers(now)
 	if gone {
 		f.replicas = slices.DeleteFunc(f.replicas, func(r *replica) bool { return r.draining && len(r.calls) == 0 })
 	}

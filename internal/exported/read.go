@@ -55,7 +55,7 @@ type served struct {
 
 // Read reads from a store what managers exported. The error is ErrNoManager, ErrNoVariant or
 // ErrNoNamespace where there are no variants, else that of the store.
-func Read(ctx context.Context, store query.Store, s Span) (Looks, error) {
+func Read(ctx context.Context, store query.Store, s Span) (ModelCycles, error) {
 	r := reader{store, s, map[scaling.VariantKey]*variantSeries{}}
 	// The time of the scrape distinguishes a scraped value from one that Prometheus repeats, for up
 	// to five minutes after the last scrape.
@@ -86,7 +86,7 @@ func Read(ctx context.Context, store query.Store, s Span) (Looks, error) {
 			return nil, err
 		}
 	}
-	return looksOf(r.variants, s.Step()), nil
+	return modelCyclesOf(r.variants, s.Step()), nil
 }
 
 // reader reads a Span of a Store.

@@ -171,7 +171,7 @@ func TestExplainKnowsOnlyWhatACycleSaw(t *testing.T) {
 
 // seen is a Fit whose last look was n minutes after the start.
 func seen(n int) memory.Fit {
-	return memory.Fit{At: start.Add(time.Duration(n) * time.Minute), Over: memory.Sums{Looks: 1, X0: 1}}
+	return memory.Fit{At: start.Add(time.Duration(n) * time.Minute), Over: memory.Sums{Samples: 1, X0: 1}}
 }
 
 func TestFitsAreRestoredBesideWhatWasDecided(t *testing.T) {

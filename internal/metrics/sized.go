@@ -36,7 +36,7 @@ func (p *press) learned(s scaling.Snapshot, history memory.History) {
 		fits[v.Key] = history[v.Key].Fit
 	}
 	for _, now := range profile.Presents(s, fits) {
-		p.add(now.Variant, LearnedWindows, now.Looks, variant(now.Variant)...)
+		p.add(now.Variant, LearnedWindows, now.Samples, variant(now.Variant)...)
 		if now.Measured > 0 {
 			p.add(now.Variant, MeasuredITL, seconds(now.Measured), variant(now.Variant)...)
 		}

@@ -167,7 +167,7 @@ func (r *Replica) runUntil(now time.Duration) {
 		if !r.busy() || r.free >= r.now {
 			return
 		}
-		if r.leap(); r.free >= r.now {
+		if r.equalSteps(); r.free >= r.now {
 			return
 		}
 		r.beginStep()

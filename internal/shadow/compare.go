@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// heldFor limits how long a look counts if no other follows, in intervals: then cycles were not
+	// heldFor limits how long a cycle counts if no other follows, in intervals: then cycles were not
 	// recorded, or no manager ran.
 	heldFor = 3
 	// heldAtLeast is the smallest such limit.
@@ -22,8 +22,8 @@ const (
 
 // Options are the parameters of a comparison.
 type Options struct {
-	// To is the end of the last look, within the limit of a look; zero means one interval after the
-	// look.
+	// To is the end of the last cycle, within the limit of a cycle; zero means one interval after the
+	// cycle.
 	To time.Time
 	// MissPrice is the price of one request that misses its objectives, in units of the costs, >= 0.
 	MissPrice float64
@@ -102,25 +102,25 @@ type Difference struct {
 	Detail string         `json:"detail,omitempty"`
 }
 
-// Moment is a Look with the replicas of each course, in the order of its variants.
+// Moment is a ModelCycle with the replicas of each course, in the order of its variants.
 type Moment struct {
 	At               time.Time
-	Look             Look
+	Cycle            ModelCycle
 	Ran, Ready       []scaling.Replicas // asked for by the targets, and Ready
 	Decided, Serving []scaling.Replicas // decided on, and Ready by then if they had been ordered
 	Hindsight        []scaling.Replicas
 }
 
-// Compare compares the courses of one model. looks are in order of time.
-func Compare(model scaling.ModelKey, objective scaling.Objective, looks []Look, o Options) Model {
-	c := comparison{Model: Model{Model: model, Objective: objective, Variants: variantsOf(looks)}, Options: o}
-	if len(looks) == 0 {
+// Compare compares the courses of one model. cycles are in order of time.
+func Compare(model scaling.ModelKey, objective scaling.Objective, cycles []ModelCycle, o Options) Model {
+	c := comparison{Model: Model{Model: model, Objective: objective, Variants: variantsOf(cycles)}, Options: o}
+	if len(cycles) == 0 {
 		return c.Model
 	}
 	c.serving = newServing(c.Variants)
-	c.From = looks[0].At
-	for i, l := range looks {
-		stands, gap := length(looks, i, o.To)
+	c.From = cycles[0].At
+	for i, l := range cycles {
+		stands, gap := length(cycles, i, o.To)
 		c.Model.To = l.At.Add(stands)
 		c.Unknown += gap.Hours()
 		if l.Usable() {
@@ -147,8 +147,8 @@ type comparison struct {
 	}
 }
 
-// add adds a usable look that counts for the time stands.
-func (c *comparison) add(l Look, stands time.Duration) {
+// add adds a usable cycle that counts for the time stands.
+func (c *comparison) add(l ModelCycle, stands time.Duration) {
 	hours := stands.Hours()
 	m := moment(l, c.serving)
 	m.Hindsight = m.Ran
@@ -169,8 +169,8 @@ func (c *comparison) add(l Look, stands time.Duration) {
 	c.differ.add(l, m, hours)
 }
 
-// addRequests adds the requests of a look.
-func (c *comparison) addRequests(l Look, m Moment, requests, hours float64) {
+// addRequests adds the requests of a cycle.
+func (c *comparison) addRequests(l ModelCycle, m Moment, requests, hours float64) {
 	c.Requests += requests
 	if l.Missed.Known() {
 		c.Ran.Measured = c.Ran.Measured.plus(requests, 1-l.Missed.Value)
@@ -204,26 +204,26 @@ func (c *comparison) sum() Model {
 	return c.Model
 }
 
-// length returns how long the look at i counts, and how much of the time to the next one is
+// length returns how long the cycle at i counts, and how much of the time to the next one is
 // unknown.
-func length(looks []Look, i int, to time.Time) (stands, gap time.Duration) {
-	most := max(heldAtLeast, heldFor*looks[i].Interval)
-	if i+1 < len(looks) {
-		until := max(0, looks[i+1].At.Sub(looks[i].At))
+func length(cycles []ModelCycle, i int, to time.Time) (stands, gap time.Duration) {
+	most := max(heldAtLeast, heldFor*cycles[i].Interval)
+	if i+1 < len(cycles) {
+		until := max(0, cycles[i+1].At.Sub(cycles[i].At))
 		return min(until, most), max(0, until-most)
 	}
-	stands = looks[i].Interval
+	stands = cycles[i].Interval
 	if !to.IsZero() {
-		stands = max(0, min(to.Sub(looks[i].At), most))
+		stands = max(0, min(to.Sub(cycles[i].At), most))
 	}
 	return stands, 0
 }
 
-// variantsOf returns the variants of all looks, sorted.
-func variantsOf(looks []Look) []scaling.VariantKey {
+// variantsOf returns the variants of all cycles, sorted.
+func variantsOf(cycles []ModelCycle) []scaling.VariantKey {
 	known := map[scaling.VariantKey]bool{}
 	out := []scaling.VariantKey{}
-	for _, l := range looks {
+	for _, l := range cycles {
 		for _, v := range l.Variants {
 			if !known[v.Key] {
 				known[v.Key] = true
@@ -235,9 +235,9 @@ func variantsOf(looks []Look) []scaling.VariantKey {
 	return out
 }
 
-// moment returns the replicas of a look, and adds the look to serving.
-func moment(l Look, serving *serving) Moment {
-	m := Moment{At: l.At, Look: l}
+// moment returns the replicas of a cycle, and adds the cycle to serving.
+func moment(l ModelCycle, serving *serving) Moment {
+	m := Moment{At: l.At, Cycle: l}
 	for _, v := range l.Variants {
 		m.Ran, m.Ready = append(m.Ran, v.Current), append(m.Ready, v.Ready)
 		m.Decided, m.Serving = append(m.Decided, v.Target), append(m.Serving, serving.next(l.At, v))
@@ -246,7 +246,7 @@ func moment(l Look, serving *serving) Moment {
 }
 
 // plus returns s with replicas added that ran for some hours.
-func (s Side) plus(l Look, replicas []scaling.Replicas, hours float64) Side {
+func (s Side) plus(l ModelCycle, replicas []scaling.Replicas, hours float64) Side {
 	for i, v := range l.Variants {
 		n := float64(replicas[i])
 		s.ReplicaHours += n * hours
@@ -257,7 +257,7 @@ func (s Side) plus(l Look, replicas []scaling.Replicas, hours float64) Side {
 }
 
 // costOf returns the cost of replicas per hour.
-func costOf(l Look, replicas []scaling.Replicas) float64 {
+func costOf(l ModelCycle, replicas []scaling.Replicas) float64 {
 	sum := 0.0
 	for i, v := range l.Variants {
 		sum += v.Cost * float64(replicas[i])
@@ -280,7 +280,7 @@ func newServing(variants []scaling.VariantKey) *serving {
 }
 
 // next returns how many replicas of v would be Ready at a time: the least number decided on within
-// the start-up before it. At the first look, these are the Ready ones.
+// the start-up before it. At the first cycle, these are the Ready ones.
 func (s *serving) next(at time.Time, v Seen) scaling.Replicas {
 	startUp := v.StartUp
 	if startUp <= 0 {

@@ -26,9 +26,9 @@ func seen(name string, ran, decided scaling.Replicas) Seen {
 	}
 }
 
-// look returns one at a minute, at which so many requests/s arrive.
-func look(minute int, rate float64, variants ...Seen) Look {
-	return Look{
+// cycle returns one at a minute, at which so many requests/s arrive.
+func cycle(minute int, rate float64, variants ...Seen) ModelCycle {
+	return ModelCycle{
 		At: start.Add(time.Duration(minute) * time.Minute), Interval: time.Minute, Cycle: "c", Advisory: true, Variants: variants,
 		Rate: scaling.Measured(rate, scaling.Fresh), Demand: scaling.Measured(rate, scaling.Fresh),
 	}
@@ -36,11 +36,11 @@ func look(minute int, rate float64, variants ...Seen) Look {
 
 func TestACourseIsSummedUpOverTime(t *testing.T) {
 	// An hour of 6 replicas where 3 are decided on and 25 requests/s need 3.
-	var looks []Look
+	var cycles []ModelCycle
 	for i := range 60 {
-		looks = append(looks, look(i, 25, seen("v", 6, 3)))
+		cycles = append(cycles, cycle(i, 25, seen("v", 6, 3)))
 	}
-	m := Compare(model, scaling.Objective{TTFT: 500}, looks, Options{MissPrice: 0.01})
+	m := Compare(model, scaling.Objective{TTFT: 500}, cycles, Options{MissPrice: 0.01})
 	near := func(what string, got, want float64) {
 		t.Helper()
 		if math.Abs(got-want) > 1e-9*max(1, want) {
@@ -62,7 +62,7 @@ func TestACourseIsSummedUpOverTime(t *testing.T) {
 		t.Errorf("expected %g, %t, want all requests", part, known)
 	}
 	want := []Difference{{
-		Variant: looks[0].Variants[0].Key, At: start, Hours: 1, Cycle: "c", Ran: 6, Decided: 3, Cost: -12, GPUs: -6, Reason: scaling.ReasonDemand, Detail: "because",
+		Variant: cycles[0].Variants[0].Key, At: start, Hours: 1, Cycle: "c", Ran: 6, Decided: 3, Cost: -12, GPUs: -6, Reason: scaling.ReasonDemand, Detail: "because",
 	}}
 	round := cmp.Transformer("", func(v float64) float64 { return math.Round(v*1e6) / 1e6 })
 	if diff := cmp.Diff(want, m.Differ, round); diff != "" {
@@ -72,11 +72,11 @@ func TestACourseIsSummedUpOverTime(t *testing.T) {
 
 func TestAReplicaServesAfterItsStartUp(t *testing.T) {
 	// 2 run for 20 requests/s, then 40 arrive: 4 are decided on, and serve 2 minutes later.
-	looks := []Look{look(0, 20, seen("v", 2, 2)), look(1, 20, seen("v", 2, 2))}
+	cycles := []ModelCycle{cycle(0, 20, seen("v", 2, 2)), cycle(1, 20, seen("v", 2, 2))}
 	for i := 2; i < 6; i++ {
-		looks = append(looks, look(i, 40, seen("v", 2, 4)))
+		cycles = append(cycles, cycle(i, 40, seen("v", 2, 4)))
 	}
-	m := Compare(model, scaling.Objective{TTFT: 500}, looks, Options{MissPrice: 0.01})
+	m := Compare(model, scaling.Objective{TTFT: 500}, cycles, Options{MissPrice: 0.01})
 	var serving []scaling.Replicas
 	for _, c := range m.Course {
 		serving = append(serving, c.Serving...)
@@ -94,10 +94,10 @@ func TestAReplicaServesAfterItsStartUp(t *testing.T) {
 }
 
 func TestWhatIsNotKnownCountsForNothing(t *testing.T) {
-	unread, undecided, late := look(1, 20, seen("v", 2, 2)), look(2, 20, seen("v", 2, 2)), look(60, 20, seen("v", 2, 2))
+	unread, undecided, late := cycle(1, 20, seen("v", 2, 2)), cycle(2, 20, seen("v", 2, 2)), cycle(60, 20, seen("v", 2, 2))
 	unread.Variants[0].Observed = false
 	undecided.Variants[0].Decided = false
-	m := Compare(model, scaling.Objective{}, []Look{look(0, 20, seen("v", 2, 1)), unread, undecided, look(3, 20, seen("v", 2, 1)), late}, Options{})
+	m := Compare(model, scaling.Objective{}, []ModelCycle{cycle(0, 20, seen("v", 2, 1)), unread, undecided, cycle(3, 20, seen("v", 2, 1)), late}, Options{})
 	if got, want := m.Hours*60, 1+3+1.0; math.Abs(got-want) > 1e-9 { // the fourth stands for three intervals
 		t.Errorf("%g minutes are compared, want %g", got, want)
 	}
@@ -110,9 +110,9 @@ func TestWhatIsNotKnownCountsForNothing(t *testing.T) {
 }
 
 func TestWithoutSizingToObjectivesNothingIsExpected(t *testing.T) {
-	l := look(0, 20, seen("v", 5, 1))
+	l := cycle(0, 20, seen("v", 5, 1))
 	l.Demand = scaling.Reading{}
-	m := Compare(model, scaling.Objective{}, []Look{l}, Options{MissPrice: 1})
+	m := Compare(model, scaling.Objective{}, []ModelCycle{l}, Options{MissPrice: 1})
 	if m.Ran.Regret.Known || m.Decided.Expected != (Share{}) || m.Hindsight != (Side{}) {
 		t.Errorf("got %+v, want no expectation and no hindsight", m)
 	}
@@ -121,11 +121,11 @@ func TestWithoutSizingToObjectivesNothingIsExpected(t *testing.T) {
 	}
 }
 
-// TestHindsightIsTheCheapestMix compares with all mixes, of random looks.
+// TestHindsightIsTheCheapestMix compares with all mixes, of random cycles.
 func TestHindsightIsTheCheapestMix(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		l := look(0, 60*r.Float64())
+		l := cycle(0, 60*r.Float64())
 		for i := range 1 + r.IntN(3) {
 			v := seen(string(rune('a'+i)), 1, 1)
 			v.Cost, v.Carries = float64(r.IntN(20)), float64(r.IntN(15))
@@ -166,15 +166,15 @@ func TestHindsightIsTheCheapestMix(t *testing.T) {
 func TestNoCourseIsCheaperThanHindsight(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 6))
-		var looks []Look
+		var cycles []ModelCycle
 		at := 0
 		for range 40 {
 			a, b := seen("a", scaling.Replicas(r.IntN(6)), scaling.Replicas(r.IntN(6))), seen("b", scaling.Replicas(r.IntN(4)), scaling.Replicas(r.IntN(4)))
 			b.Cost, b.Carries = 9, 25
-			looks = append(looks, look(at, 80*r.Float64(), a, b))
+			cycles = append(cycles, cycle(at, 80*r.Float64(), a, b))
 			at += 1 + r.IntN(6)
 		}
-		m := Compare(model, scaling.Objective{TTFT: 1}, looks, Options{MissPrice: 0.002 * r.Float64()})
+		m := Compare(model, scaling.Objective{TTFT: 1}, cycles, Options{MissPrice: 0.002 * r.Float64()})
 		if m.Ran.Regret.Value < -1e-9 || m.Decided.Regret.Value < -1e-9 {
 			t.Fatalf("seed %d: regret %g of what ran, %g of what was decided", seed, m.Ran.Regret.Value, m.Decided.Regret.Value)
 		}

@@ -18,9 +18,9 @@ type episode struct {
 	ran float64
 }
 
-// add adds the differences of a look. A period ends when another number is decided on, or when the
+// add adds the differences of a cycle. A period ends when another number is decided on, or when the
 // number decided on runs.
-func (d *differences) add(l Look, m Moment, hours float64) {
+func (d *differences) add(l ModelCycle, m Moment, hours float64) {
 	if d.open == nil {
 		d.open = map[scaling.VariantKey]*episode{}
 	}

@@ -1,7 +1,7 @@
-// Package shadow compares what ran with what was decided: over a time, for each model, from looks at
+// Package shadow compares what ran with what was decided: over a time, for each model, from the
 // cycles that were recorded. It decides nothing and reads nothing itself.
 //
-// Each [Look] counts until the next one, at most for three intervals or one minute, whichever is
+// Each [ModelCycle] counts until the next one, at most for three intervals or one minute, whichever is
 // longer. Where a target was not read, or nothing was decided, the time counts for no course. There
 // are three courses of replicas:
 //
@@ -9,7 +9,7 @@
 //   - Decided: the replicas decided on in the same cycles. A replica that was decided on and never
 //     ordered counts from the decision on, and serves once it has been decided on for the usual
 //     start-up of its variant. The decisions themselves are computed from what ran.
-//   - Hindsight: the cheapest replicas for each look by itself, which serve at once; those of Ran
+//   - Hindsight: the cheapest replicas for each cycle by itself, which serve at once; those of Ran
 //     where the arrival rate or the demand is unknown. A schedule has to order replicas ahead and is
 //     no cheaper by the same model, so Hindsight is a lower bound.
 //

@@ -7,7 +7,7 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// searched bounds how many mixes of variants are tried for one look.
+// searched bounds how many mixes of variants are tried for one cycle.
 const searched = 4096
 
 // cheapest returns the replicas, within the bounds of the variants, with the least cost per hour
@@ -16,7 +16,7 @@ const searched = 4096
 // It tries all mixes of all variants but the one that carries the demand most cheaply, whose
 // replicas follow from the rest. Where these are more than searched, it tries variants in the order
 // of their cost for what they carry, as far as searched allows; the others stay at their minimum.
-func (l Look) cheapest(price float64) []scaling.Replicas {
+func (l ModelCycle) cheapest(price float64) []scaling.Replicas {
 	best := make([]scaling.Replicas, len(l.Variants))
 	for i, v := range l.Variants {
 		best[i] = v.Bounds.Clamp(0)
@@ -28,7 +28,7 @@ func (l Look) cheapest(price float64) []scaling.Replicas {
 	if len(order) == 0 {
 		return best
 	}
-	s := search{Look: l, perMissed: price * l.Rate.Or(0) * 3600, best: best, lowest: math.Inf(1)}
+	s := search{ModelCycle: l, perMissed: price * l.Rate.Or(0) * 3600, best: best, lowest: math.Inf(1)}
 	s.lowest = s.total(best)
 	mixes := 1.0
 	free := order[:1]
@@ -44,7 +44,7 @@ func (l Look) cheapest(price float64) []scaling.Replicas {
 
 // byPrice returns the variants that carry load and can have more than their minimum, in the order
 // of their cost for what they carry.
-func (l Look) byPrice() []int {
+func (l ModelCycle) byPrice() []int {
 	var order []int
 	for i, v := range l.Variants {
 		if v.Carries > 0 && v.Bounds.Max > v.Bounds.Clamp(0) {
@@ -64,9 +64,9 @@ func (l Look) byPrice() []int {
 	return order
 }
 
-// search looks for the cheapest replicas of a Look.
+// search finds the cheapest replicas of a ModelCycle.
 type search struct {
-	Look
+	ModelCycle
 	perMissed float64 // cost per hour of the misses where all requests miss
 	best      []scaling.Replicas
 	lowest    float64
@@ -111,5 +111,5 @@ func (s *search) try(replicas []scaling.Replicas, free []int) {
 // total returns the cost of replicas and of their misses per hour.
 func (s *search) total(replicas []scaling.Replicas) float64 {
 	part, _ := s.carried(replicas)
-	return costOf(s.Look, replicas) + s.perMissed*(1-part)
+	return costOf(s.ModelCycle, replicas) + s.perMissed*(1-part)
 }

@@ -35,7 +35,8 @@ const (
 
 // Bounds of what is measured, from the decision on.
 const (
-	pushedWithin   = 2 * time.Second // to the first replica, of 99 in 100
+	pushedWithin   = time.Second     // to the first replica, in the median
+	pushedAtMost   = 4 * time.Second // and of 99 in 100: before KEDA would ask by itself, every 5 s
 	answeredWithin = time.Second     // to the answer of the external scaler
 	slack          = 2 * time.Second // of the HPA, which looks every hpaSync, on a busy machine
 )
@@ -156,8 +157,8 @@ func measurePushes(t *testing.T, scales *scaleLog, variants []testbed.Variant) {
 	}
 	t.Logf("%d activations: from the decision to the first replica p50 %s, p99 %s; from the request p50 %s, p99 %s", len(fromDecision),
 		quantile(fromDecision, 0.5), quantile(fromDecision, 0.99), quantile(fromRequest, 0.5), quantile(fromRequest, 0.99))
-	if slow := quantile(fromDecision, 0.99); slow > pushedWithin {
-		t.Errorf("a first replica was told of %s after the decision, want at most %s", slow, pushedWithin)
+	if usual, slow := quantile(fromDecision, 0.5), quantile(fromDecision, 0.99); usual > pushedWithin || slow > pushedAtMost {
+		t.Errorf("first replicas were told of %s after the decision, and at most %s; want %s and %s", usual, slow, pushedWithin, pushedAtMost)
 	}
 }
 

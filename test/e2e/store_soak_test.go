@@ -38,7 +38,7 @@ func TestFitsOutliveTheManager(t *testing.T) {
 			return err.Error()
 		}
 		// The first look counts for a window, and each further one for a thirtieth.
-		if itl, _ := e.Past.Fit.Sums(); itl.Looks < 2 {
+		if itl, _ := e.Past.Fit.Sums(); itl.Samples < 2 {
 			t.Fatalf("the manager that began anew knows of the speed of the replica only %+v, want the two windows of the store", e.Past.Fit)
 		}
 		return ""

@@ -92,7 +92,7 @@ func newLeader(c *cluster) (*leader, error) {
 	instruments := metrics.New(l.registry, clk, metrics.Options{})
 	served := discovery.Served{Reader: c}
 	l.fleet = discovery.New(served, c)
-	limits, over := operator.Budget.Limits, budget.NewBook(instruments.LeftOut)
+	limits, over := operator.Budget.Limits, budget.NewLeftOut(instruments.LeftOut)
 	events := controller.Budgeted(l.events, clk, limits, over)
 	l.fleet.By, l.fleet.Limits, l.fleet.Left = scalers.New(c, clk), limits, over
 	l.fleet.UnitCost = func(namespace, accelerator string) (float64, bool) {
@@ -128,7 +128,7 @@ func newLeader(c *cluster) (*leader, error) {
 }
 
 // measure wires the parts that read the pages.
-func (l *leader) measure(operator *config.Operator, instruments *metrics.Metrics, over *budget.Book) {
+func (l *leader) measure(operator *config.Operator, instruments *metrics.Metrics, over *budget.LeftOut) {
 	clk := clock.RealClock{}
 	list := func(found []discovery.MetricsEndpoint) []scrape.Target {
 		out := make([]scrape.Target, len(found))

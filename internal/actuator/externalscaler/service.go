@@ -22,7 +22,7 @@ const (
 // service implements the calls.
 type service struct {
 	wire.UnimplementedExternalScalerServer
-	board    *board
+	lookup   *lookup
 	streams  *streams
 	who      *certificate.Authorities // nil admits every client
 	clock    clock.WithTicker
@@ -33,13 +33,13 @@ var _ wire.ExternalScalerServer = (*service)(nil)
 
 func newService(opts Options, who *certificate.Authorities) *service {
 	return &service{
-		board: newBoard(opts), streams: newStreams(), who: who, clock: opts.Clock, stopping: make(chan struct{}),
+		lookup: newLookup(opts), streams: newStreams(), who: who, clock: opts.Clock, stopping: make(chan struct{}),
 	}
 }
 
 // IsActive reports whether the variant should have a replica.
 func (s *service) IsActive(ctx context.Context, ref *wire.ScaledObjectRef) (*wire.IsActiveResponse, error) {
-	v, err := s.board.decision(ctx, ref)
+	v, err := s.lookup.decision(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *service) GetMetrics(ctx context.Context, request *wire.GetMetricsReques
 	if name := request.GetMetricName(); name != metricName {
 		return nil, status.Errorf(codes.InvalidArgument, "metric %.80q is asked for, and %s is served", name, metricName)
 	}
-	v, err := s.board.decision(ctx, request.GetScaledObjectRef())
+	v, err := s.lookup.decision(ctx, request.GetScaledObjectRef())
 	if err != nil {
 		return nil, err
 	}

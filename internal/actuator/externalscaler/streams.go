@@ -88,16 +88,16 @@ func (s *streams) wake() {
 func (s *service) watch(ctx context.Context) {
 	ticker := s.clock.NewTicker(lookEvery)
 	defer ticker.Stop()
-	changed := s.board.decisions.Store.Changed()
+	changed := s.lookup.decisions.Store.Changed()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed:
-			changed = s.board.decisions.Store.Changed()
+			changed = s.lookup.decisions.Store.Changed()
 			s.streams.wake()
 		case <-ticker.C():
-			if _, leads := s.board.decisions.Store.Values(""); !leads {
+			if _, leads := s.lookup.decisions.Store.Values(""); !leads {
 				s.streams.wake()
 			}
 		}
@@ -113,7 +113,7 @@ func (s *service) StreamIsActive(ref *wire.ScaledObjectRef, stream grpc.ServerSt
 	}
 	var said push
 	return s.hold(stream.Context(), func(ctx context.Context) (time.Duration, error) {
-		v, err := s.board.decision(ctx, ref)
+		v, err := s.lookup.decision(ctx, ref)
 		if err != nil {
 			return lookEvery, nil //nolint:nilerr // it may become known; GetMetrics tells the error
 		}

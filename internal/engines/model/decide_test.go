@@ -175,7 +175,7 @@ func TestNothingIsGivenUpWhileAProfileIsLearned(t *testing.T) {
 				Desired: 9, DecidedAt: at.Add(-time.Hour), ProgressAt: at.Add(-time.Hour), ModelPast: memory.ModelPast{Informed: out.Informed, Traffic: out.Traffic}, Fit: out.Fits[key],
 			}}
 		}
-		if want := tc.waits; shrunk == 0 || want != (shrunk >= memory.LooksEnough) {
+		if want := tc.waits; shrunk == 0 || want != (shrunk >= memory.SamplesEnough) {
 			t.Errorf("%s, %.0f decoding: gives up in minute %d", tc.engine, tc.decoding, shrunk)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // and c, e and f of a TTFT (see the package).
 type Belief struct {
 	step, first linear
-	looks       float64 // windows that it comes from
+	samples     float64 // windows that it comes from
 }
 
 // Unknown returns the belief about a replica of which nothing is known.
@@ -59,7 +59,7 @@ func (b Belief) After(f memory.Fit) Belief {
 	b.step = b.step.after(sums)
 	b.first = afterStep(b.step.mean[2])
 	b.first = b.first.after(b.first.unbiased(appendTTFT(ttft[:0], f)))
-	b.looks = sums.Looks
+	b.samples = sums.Samples
 	return b
 }
 
@@ -84,7 +84,7 @@ func (b Belief) widened() Belief {
 const doubted = 2
 
 // wanting returns b with a shorter step where a request that is alone would take more than half of
-// the wanted itl, in ms; 0 for none. Looks at full replicas say little of the speed of a request
+// the wanted itl, in ms; 0 for none. Samples at full replicas say little of the speed of a request
 // that is alone, and a variant believed to be too slow would never be ordered. The other half of
 // the ITL is for other requests.
 func (b Belief) wanting(itl float64) Belief {

@@ -19,7 +19,7 @@
 // prompts are computed, d times the input tokens in a ms: the prompts of others come first.
 //
 // Both are Bayesian linear regressions with normal relative errors, so that a step of 10 ms counts
-// as much as one of 100 ms. The looks are kept as sums in bands of the concurrency (memory.Fit).
+// as much as one of 100 ms. The samples are kept as sums in bands of the concurrency (memory.Fit).
 // In each band the past counts for at most ten windows: idle hours do not drown busy ones, and
 // changes are learned.
 //

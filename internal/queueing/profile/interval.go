@@ -17,28 +17,28 @@ const (
 	// deviations is the 0.95 quantile of the normal distribution: an interval of 0.9 extends by as
 	// many standard deviations to each side.
 	deviations = 1.6449
-	// bent is the least deviation of an engine from the law, as a ratio, however well the looks
+	// bent is the least deviation of an engine from the law, as a ratio, however well the samples
 	// fit: they were of other lengths.
 	bent = 0.004
-	// trust is the number of looks that the assumed noise counts for, beside the measured one.
+	// trust is the number of samples that the assumed noise counts for, beside the measured one.
 	trust = 2
 )
 
 // estimate is a linear with its error. A linear alone takes the noise as known, and counts the last
-// ten looks of a band as independent. An estimate takes the noise from the looks, and counts as
-// many looks for a band as their weights say.
+// ten samples of a band as independent. An estimate takes the noise from the samples, and counts as
+// many samples for a band as their weights say.
 type estimate struct {
 	linear
 	free    linear  // the coefficients without the bound at 0, which linear holds negative ones at
-	scatter float64 // standard deviation of a look, a ratio
-	lack    float64 // deviation of the law in a band beyond the scatter of its looks, a ratio
+	scatter float64 // standard deviation of a sample, a ratio
+	lack    float64 // deviation of the law in a band beyond the scatter of its samples, a ratio
 	wide    float64 // standard deviations from the middle of an interval to its bounds
 }
 
-// estimated returns the estimate after the looks of all bands.
+// estimated returns the estimate after the samples of all bands.
 func (l linear) estimated(bands []memory.Sums) estimate {
 	all := l.unbiased(bands)
-	var said [3][3]float64 // the sum over looks of the products of their regressors, by their squared weights
+	var said [3][3]float64 // the sum over samples of the products of their regressors, by their squared weights
 	for _, s := range bands {
 		seen := s.Matrix()
 		for i := range 3 {
@@ -49,18 +49,18 @@ func (l linear) estimated(bands []memory.Sums) estimate {
 	}
 	out := estimate{linear: l.after(all), free: l.solve(all, [3]bool{}), scatter: noise}
 	prior, seen := inverse(l.cov), all.Matrix()
-	explained := 0.0 // number of coefficients that the looks determine, not the prior
+	explained := 0.0 // number of coefficients that the samples determine, not the prior
 	for i := range 3 {
 		for j := range 3 {
 			explained += out.free.cov[i][j] * seen[j][i] / (noise * noise)
 		}
 	}
 	freedom := 0.0
-	if all.Looks > 0 {
-		freedom = max(0, all.Looks*all.Looks/squares(bands)-explained)
+	if all.Samples > 0 {
+		freedom = max(0, all.Samples*all.Samples/squares(bands)-explained)
 	}
 	if freedom > 0 {
-		variance := spreadOf(out.mean, bands) * all.Looks / max(all.Looks-explained*squares(bands)/all.Looks, 1e-3*all.Looks)
+		variance := spreadOf(out.mean, bands) * all.Samples / max(all.Samples-explained*squares(bands)/all.Samples, 1e-3*all.Samples)
 		out.scatter = math.Sqrt((trust*noise*noise + freedom*variance) / (trust + freedom))
 	}
 	out.lack = lack(out, bands, float64(len(bands))-explained)
@@ -72,7 +72,7 @@ func (l linear) estimated(bands []memory.Sums) estimate {
 			}
 		}
 	}
-	// The error of the mean comes from the prior and from the looks.
+	// The error of the mean comes from the prior and from the samples.
 	noisy := out.scatter * out.scatter / (noise * noise * noise * noise)
 	for i := range 3 {
 		for j := range 3 {
@@ -85,27 +85,27 @@ func (l linear) estimated(bands []memory.Sums) estimate {
 }
 
 // lack estimates the deviation of the law in a band, as a ratio, from the part of the deviation of
-// the means of bands that their looks do not explain. freedom is the number of these means that the
+// the means of bands that their samples do not explain. freedom is the number of these means that the
 // coefficients leave free.
 func lack(e estimate, bands []memory.Sums, freedom float64) float64 {
 	if freedom < 0.5 {
 		return 0
 	}
-	off, looks := 0.0, 0.0
+	off, samples := 0.0, 0.0
 	for _, s := range bands {
-		if s.Looks > 0 {
+		if s.Samples > 0 {
 			part := above(e.mean, s)
-			off += part * part * s.Looks / each(s)
-			looks += s.Looks / each(s)
+			off += part * part * s.Samples / each(s)
+			samples += s.Samples / each(s)
 		}
 	}
-	return math.Sqrt(max(0, off-e.scatter*e.scatter*(freedom+math.Sqrt(2*freedom))) / (looks * freedom / float64(len(bands))))
+	return math.Sqrt(max(0, off-e.scatter*e.scatter*(freedom+math.Sqrt(2*freedom))) / (samples * freedom / float64(len(bands))))
 }
 
-// above returns by which part of them the looks of s are above a law with these coefficients, in
+// above returns by which part of them the samples of s are above a law with these coefficients, in
 // the mean; negative where they are below.
 func above(mean [3]float64, s memory.Sums) float64 {
-	return 1 - dot(mean, s.Vector())/s.Looks/(1+misfit(mean, s))
+	return 1 - dot(mean, s.Vector())/s.Samples/(1+misfit(mean, s))
 }
 
 func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
@@ -113,7 +113,7 @@ func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 // squares returns the sum of the squared weights of the windows of all bands.
 func squares(bands []memory.Sums) (sum float64) {
 	for _, s := range bands {
-		sum += each(s) * s.Looks
+		sum += each(s) * s.Samples
 	}
 	return sum
 }
@@ -121,13 +121,13 @@ func squares(bands []memory.Sums) (sum float64) {
 // each returns the mean weight of a window of s, itself weighted by weight; 1 where the squares are
 // unknown.
 func each(s memory.Sums) float64 {
-	if !(s.Looks > 0) || !(s.Squares > 0) {
+	if !(s.Samples > 0) || !(s.Squares > 0) {
 		return 1
 	}
-	return min(1, s.Squares/s.Looks)
+	return min(1, s.Squares/s.Samples)
 }
 
-// spreadOf returns the misfit of the looks of all bands together.
+// spreadOf returns the misfit of the samples of all bands together.
 func spreadOf(mean [3]float64, bands []memory.Sums) float64 {
 	var all memory.Sums
 	for _, s := range bands {
@@ -136,10 +136,10 @@ func spreadOf(mean [3]float64, bands []memory.Sums) float64 {
 	return misfit(mean, all)
 }
 
-// misfit returns the mean square of the deviations of the looks of s from a law with these
+// misfit returns the mean square of the deviations of the samples of s from a law with these
 // coefficients, as ratios.
 func misfit(mean [3]float64, s memory.Sums) float64 {
-	return max(0, (s.Looks-2*dot(mean, s.Vector())+quadratic(s.Matrix(), mean))/s.Looks)
+	return max(0, (s.Samples-2*dot(mean, s.Vector())+quadratic(s.Matrix(), mean))/s.Samples)
 }
 
 // latency returns the time in ms by the law at the regressors x, and includes the deviation of the

@@ -34,7 +34,7 @@ func TestNineOfTenIntervalsHoldTheTruth(t *testing.T) {
 					together := 1 + math.Exp(5*r.Float64())
 					x = [3]float64{1, together, together * math.Exp(3*r.Float64())}
 					itl := dot(truth, x) * (1 + tt.off*r.NormFloat64())
-					add(&f, look{band: int(math.Log2(together)), step: x, itl: itl}, 1)
+					add(&f, sample{band: int(math.Log2(together)), step: x, itl: itl}, 1)
 				}
 				itl := appendITL(nil, f)
 				e := prior.estimated(itl)
@@ -71,14 +71,14 @@ func TestALawThatIsBentIsDoubted(t *testing.T) {
 	for minute := range 60 {
 		together := math.Exp2(float64(minute%6) + 0.5)
 		x := [3]float64{1, together, 3 * together}
-		add(&straight, look{band: minute % 6, step: x, itl: 12 + 0.35*together}, 1)
-		add(&bent, look{band: minute % 6, step: x, itl: 12 + 2.5*math.Sqrt(together)}, 1)
+		add(&straight, sample{band: minute % 6, step: x, itl: 12 + 0.35*together}, 1)
+		add(&bent, sample{band: minute % 6, step: x, itl: 12 + 2.5*math.Sqrt(together)}, 1)
 	}
 	for _, f := range []memory.Fit{straight, bent} {
 		itl := appendITL(nil, f)
 		e := Unknown().step.estimated(itl)
 		for _, s := range itl {
-			in, measured := e.latency([3]float64{1, s.X1 / s.X0, s.X2 / s.X0}), s.Looks/s.X0
+			in, measured := e.latency([3]float64{1, s.X1 / s.X0, s.X2 / s.X0}), s.Samples/s.X0
 			if measured < in.Low || measured > in.High {
 				t.Errorf("with %.0f together %.2f ms are measured, and %+v is believed", s.X1/s.X0, measured, in)
 			}

@@ -10,7 +10,7 @@ import (
 
 const (
 	// mostLooks is the largest number of windows that a band counts for: a new window then counts
-	// for a tenth, so that half an hour after a change a twentieth of the old looks is left.
+	// for a tenth, so that half an hour after a change a twentieth of the old samples is left.
 	mostLooks = 10
 	// leastDecoding is the least number of decoding requests from which the time of a step is
 	// learned.
@@ -20,10 +20,10 @@ const (
 	crowded = 0.95
 )
 
-// Learn returns past with the looks at the replicas of v in s. A look counts in full once a window,
+// Learn returns past with the samples of the replicas of v in s. A sample counts in full once a window,
 // and the replicas of one band count as one. Learn omits what is no ordinary step: all replicas
 // while one of the variant is new or more requests wait than replicas are Ready, replicas that are
-// stuck or whose KV cache is full, and for a few windows looks far off all earlier ones. An
+// stuck or whose KV cache is full, and for a few windows samples far off all earlier ones. An
 // overload counts while nothing else is known.
 func Learn(past memory.Fit, s scaling.Snapshot, v scaling.Variant) memory.Fit {
 	past = past.For(v)
@@ -42,9 +42,9 @@ func Learn(past memory.Fit, s scaling.Snapshot, v scaling.Variant) memory.Fit {
 	}
 	past.Bands = slices.Clone(past.Bands)
 	law, fade := lawOf(past), 1-windows/mostLooks
-	seen := looks(s, v, law, over)
+	seen := samples(s, v, law, over)
 	if len(seen) > 0 && past.Informed() && law.off(past) > unlike {
-		past = past.Faded(fade) // some looks are of an engine that is gone, and would count until every band is full
+		past = past.Faded(fade) // some samples are of an engine that is gone, and would count until every band is full
 	}
 	past = counted(past, s, seen, windows, fade)
 	for rest := seen; len(rest) > 0; {
@@ -52,7 +52,7 @@ func Learn(past memory.Fit, s scaling.Snapshot, v scaling.Variant) memory.Fit {
 		for _, one := range same {
 			counts := windows / float64(len(same))
 			switch {
-			case one.odd && past.Odd < memory.LooksEnough:
+			case one.odd && past.Odd < memory.SamplesEnough:
 			case over:
 				past.Over = past.Over.Plus(one.step, one.itl, counts, mostLooks)
 			default:
@@ -64,16 +64,16 @@ func Learn(past memory.Fit, s scaling.Snapshot, v scaling.Variant) memory.Fit {
 	return past
 }
 
-// firstBand returns the looks of the first band in seen.
-func firstBand(seen []look) []look {
-	other := slices.IndexFunc(seen, func(one look) bool { return one.band != seen[0].band })
+// firstBand returns the samples of the first band in seen.
+func firstBand(seen []sample) []sample {
+	other := slices.IndexFunc(seen, func(one sample) bool { return one.band != seen[0].band })
 	if other < 0 {
 		return seen
 	}
 	return seen[:other]
 }
 
-// lawOf returns the belief about a step from f alone, the zero value where f has too few looks.
+// lawOf returns the belief about a step from f alone, the zero value where f has too few samples.
 func lawOf(f memory.Fit) Belief {
 	if !f.Informed() {
 		return Belief{}
@@ -84,9 +84,9 @@ func lawOf(f memory.Fit) Belief {
 	return law
 }
 
-// counted returns past with the tokens, the intervals between them and the part of odd looks of
+// counted returns past with the tokens, the intervals between them and the part of odd samples of
 // seen added. It first multiplies those of past by fade.
-func counted(past memory.Fit, s scaling.Snapshot, seen []look, windows, fade float64) memory.Fit {
+func counted(past memory.Fit, s scaling.Snapshot, seen []sample, windows, fade float64) memory.Fit {
 	past.Generated, past.Reported = past.Generated*fade, past.Reported*fade
 	odd := 0.0
 	for i := range seen {
@@ -104,29 +104,29 @@ func counted(past memory.Fit, s scaling.Snapshot, seen []look, windows, fade flo
 // is not stuck.
 func Teaches(r scaling.ReplicaSample) bool { return r.Stuck == "" && r.Pace.Decoding >= leastDecoding }
 
-// looks returns the looks at the replicas of v, in the order of their bands. law is the one learned
+// samples returns the samples of the replicas of v, in the order of their bands. law is the one learned
 // before, the zero value where it is unknown. over says that the model is overloaded: then full KV
 // caches count, too. There are none while prompts are of unknown length, or a replica became Ready
 // within the window.
-func looks(s scaling.Snapshot, v scaling.Variant, law Belief, over bool) []look {
+func samples(s scaling.Snapshot, v scaling.Variant, law Belief, over bool) []sample {
 	prompt, known := s.Load.Computed()
 	if !known || v.Replicas.ReadyWithin(s.At, s.Window) {
 		return nil
 	}
-	var seen []look
+	var seen []sample
 	for _, r := range s.Sorted() {
 		if r.Variant == v.Key && Teaches(r) && (over || r.KVCacheUsage.Or(1) < crowded) {
-			one := lookAt(r, prompt, law.step.mean[2])
+			one := sampleOf(r, prompt, law.step.mean[2])
 			one.odd = far(one, law)
 			seen = append(seen, one)
 		}
 	}
-	slices.SortStableFunc(seen, func(a, b look) int { return a.band - b.band })
+	slices.SortStableFunc(seen, func(a, b sample) int { return a.band - b.band })
 	return seen
 }
 
-// add adds a look that counts for so many windows to its band.
-func add(f *memory.Fit, one look, windows float64) {
+// add adds a sample that counts for so many windows to its band.
+func add(f *memory.Fit, one sample, windows float64) {
 	i, found := slices.BinarySearchFunc(f.Bands, one.band, func(b memory.Band, of int) int { return b.Of - of })
 	if !found {
 		f.Bands = slices.Insert(f.Bands, i, memory.Band{Of: one.band})
@@ -147,29 +147,29 @@ func overloaded(s scaling.Snapshot) bool {
 	return s.Waiting() > float64(ready)
 }
 
-// look is what one replica showed: times and their regressors.
-type look struct {
+// sample is what one replica showed: times and their regressors.
+type sample struct {
 	band        int
 	step, first [3]float64 // regressors of itl and of ttft
 	itl, ttft   float64    // ms; ttft is 0 where it is unknown or requests waited
-	odd         bool       // far off earlier looks
+	odd         bool       // far off earlier samples
 
 	started, reported float64 // requests and intervals between tokens, per second
 }
 
-// far reports whether a look is off a law by a factor that no load explains, as after a counter was
+// far reports whether a sample is off a law by a factor that no load explains, as after a counter was
 // reset.
-func far(one look, law Belief) bool {
+func far(one sample, law Belief) bool {
 	const times = 3
 	is := dot(law.step.mean, one.step)
 	return is > 0 && (one.itl > times*is || one.itl < is/times)
 }
 
-// lookAt returns what a replica showed. prompt is the number of input tokens that it computes for a
-// request, token the ms for each; without token the look has no TTFT.
-func lookAt(r scaling.ReplicaSample, prompt, token float64) look {
+// sampleOf returns what a replica showed. prompt is the number of input tokens that it computes for a
+// request, token the ms for each; without token the sample has no TTFT.
+func sampleOf(r scaling.ReplicaSample, prompt, token float64) sample {
 	together := meets(r.Pace.Decoding)
-	one := look{
+	one := sample{
 		band: int(math.Log2(together)),
 		step: [3]float64{1, together, r.Pace.Started * prompt * r.Pace.ITL / 1000}, itl: r.Pace.ITL,
 		started: r.Pace.Started, reported: 1000 * r.Pace.Decoding / r.Pace.ITL,

@@ -36,7 +36,7 @@ func (l linear) scaled(part float64) linear {
 }
 
 // unbiased returns the sums of all bands without the bias of dividing by the measured time. It
-// takes the noise of each band from its looks: a band in which few requests start has more than
+// takes the noise of each band from its samples: a band in which few requests start has more than
 // others.
 func (l linear) unbiased(bands []memory.Sums) (all memory.Sums) {
 	const most = 0.05 // of a variance: more is no noise
@@ -46,13 +46,13 @@ func (l linear) unbiased(bands []memory.Sums) (all memory.Sums) {
 	mean := l.after(all).mean
 	all = memory.Sums{}
 	for _, s := range bands {
-		off := 1 - dot(mean, s.Vector())/s.Looks
+		off := 1 - dot(mean, s.Vector())/s.Samples
 		all = all.And(s.Unbiased(max(0, min(most, misfit(mean, s)-off*off))))
 	}
 	return all
 }
 
-// after returns the belief after looks, by a Bayesian linear regression. Coefficients that would be
+// after returns the belief after samples, by a Bayesian linear regression. Coefficients that would be
 // negative are 0.
 func (l linear) after(s memory.Sums) linear {
 	held := [3]bool{}

@@ -9,7 +9,7 @@ import (
 )
 
 // Missing says why what is known of v does not count yet: how much was seen, then what keeps this
-// look from adding to it. f is what was seen, this look included. It is empty where enough was
+// sample from adding to it. f is what was seen, this sample included. It is empty where enough was
 // seen.
 func Missing(s scaling.Snapshot, v scaling.Variant, f memory.Fit) []string {
 	if f.Informed() {
@@ -17,7 +17,7 @@ func Missing(s scaling.Snapshot, v scaling.Variant, f memory.Fit) []string {
 	}
 	itl, _ := f.Sums()
 	out := []string{fmt.Sprintf("%.1f of the %d windows (%s) were seen in which its replicas serve and no more requests wait than replicas are Ready",
-		itl.Looks, memory.LooksEnough, s.Window)}
+		itl.Samples, memory.SamplesEnough, s.Window)}
 	if s.Window <= 0 {
 		out[0] = "no window of its replicas was seen"
 	}

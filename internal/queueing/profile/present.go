@@ -8,7 +8,7 @@ import (
 // Present is what is known of a variant, beside what its replicas show now.
 type Present struct {
 	Variant scaling.VariantKey
-	Looks   float64 // windows that count
+	Samples float64 // windows that count
 	// Measured is the mean ITL of its replicas, in ms; 0 while none decodes.
 	Measured float64
 	// Learned is the mean ITL expected for their present load, in ms; 0 while none decodes or
@@ -27,7 +27,7 @@ func Presents(s scaling.Snapshot, fits map[scaling.VariantKey]memory.Fit) []Pres
 		itl := appendITL(sums[:0], fits[v.Key])
 		out[i].Variant = v.Key
 		for _, b := range itl {
-			out[i].Looks += b.Looks
+			out[i].Samples += b.Samples
 		}
 		x, measured := means(s, v.Key, prompt)
 		if !(measured > 0) || !lengths {
@@ -49,7 +49,7 @@ func means(s scaling.Snapshot, v scaling.VariantKey, prompt float64) (x [3]float
 		if r.Variant != v || r.Stuck != "" || r.Pace.Decoding < leastDecoding {
 			continue
 		}
-		one := lookAt(r, prompt, 0)
+		one := sampleOf(r, prompt, 0)
 		n++
 		itl += (one.itl - itl) / n
 		for i := range x {

@@ -32,7 +32,7 @@ func (m machine) pace(decoding, prompt, answer, off float64) scaling.Pace {
 	return scaling.Pace{Decoding: decoding, ITL: itl, Started: started, TTFT: first * (1 + off/2)}
 }
 
-// snapshot is a look at replicas of one variant.
+// snapshot is a sample of replicas of one variant.
 func snapshot(minute int, prompt float64, paces ...scaling.Pace) scaling.Snapshot {
 	fresh := func(v float64) scaling.Reading { return scaling.Measured(v, scaling.Fresh) }
 	s := scaling.Snapshot{At: at.Add(time.Duration(minute) * time.Minute), Window: time.Minute}
@@ -126,7 +126,7 @@ func TestWhatIsNoOrdinaryStepTeachesNothing(t *testing.T) {
 		before, _ := tt.past.Sums()
 		f := Learn(tt.past, s, s.Variants[0])
 		after, _ := f.Sums()
-		if got := after.Looks + f.Over.Looks - before.Looks - tt.past.Over.Looks; math.Abs(got-tt.want) > 1e-9 {
+		if got := after.Samples + f.Over.Samples - before.Samples - tt.past.Over.Samples; math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%s: counts for %.2f windows, want %.2f", name, got, tt.want)
 		}
 	}
@@ -136,15 +136,15 @@ func TestWhatIsNoOrdinaryStepTeachesNothing(t *testing.T) {
 func TestIdleHoursDoNotDrownBusyOnes(t *testing.T) {
 	was, is := machine{12, 0.2, 0.04}, machine{24, 0.4, 0.08}
 	var f memory.Fit
-	look := func(minute int, m machine, decoding float64) {
+	sample := func(minute int, m machine, decoding float64) {
 		s := snapshot(minute, 500, m.pace(decoding, 500, 200, 0))
 		f = Learn(f, s, s.Variants[0])
 	}
 	for minute := range 20 {
-		look(minute, was, 40)
+		sample(minute, was, 40)
 	}
 	for minute := 20; minute < 600; minute++ {
-		look(minute, was, 1)
+		sample(minute, was, 1)
 	}
 	expect := func(when string, m machine, decoding, off float64) {
 		t.Helper()
@@ -155,8 +155,8 @@ func TestIdleHoursDoNotDrownBusyOnes(t *testing.T) {
 	}
 	expect("after a night", was, 40, 0.02)
 	for minute := 600; minute < 630; minute++ {
-		look(minute, is, 40)
-		look(minute, is, 40) // a second look at the same time counts for nothing
+		sample(minute, is, 40)
+		sample(minute, is, 40) // a second sample at the same time counts for nothing
 	}
 	expect("half an hour after the change", is, 40, 0.15)
 }
@@ -174,7 +174,7 @@ func TestAnotherImageIsLearnedWithinSomeWindows(t *testing.T) {
 		"accelerator": {func(v *scaling.Variant) { v.Accelerator = "L40S" }, false},
 	} {
 		var f memory.Fit
-		look := func(minute int, m machine, change func(*scaling.Variant)) {
+		sample := func(minute int, m machine, change func(*scaling.Variant)) {
 			s := snapshot(minute, 500, m.pace(concurrency[minute%4], 500, 200, 0))
 			s.Variants[0].Template, s.Variants[0].Accelerator, s.Variants[0].GPUsPerReplica = "a", "H100", 1
 			change(&s.Variants[0])
@@ -190,12 +190,12 @@ func TestAnotherImageIsLearnedWithinSomeWindows(t *testing.T) {
 			return worst
 		}
 		for minute := range 60 {
-			look(minute, was, func(*scaling.Variant) {})
+			sample(minute, was, func(*scaling.Variant) {})
 		}
 		if by := off(was); by > 0.02 {
 			t.Fatalf("%s: before the change the fit is off by %.0f %%", name, 100*by)
 		}
-		look(60, is, tt.change)
+		sample(60, is, tt.change)
 		if f.Informed() != tt.known {
 			t.Errorf("%s: after a window it counts: %t, want %t", name, f.Informed(), tt.known)
 		}
@@ -203,7 +203,7 @@ func TestAnotherImageIsLearnedWithinSomeWindows(t *testing.T) {
 			t.Errorf("%s: after a window it is off by %.0f %% from the image before", name, 100*by)
 		}
 		for minute := 61; minute < 80; minute++ {
-			look(minute, is, tt.change)
+			sample(minute, is, tt.change)
 		}
 		if by := off(is); by > 0.15 {
 			t.Errorf("%s: after 20 windows it is off by %.0f %%, want at most 15", name, 100*by)
@@ -292,7 +292,7 @@ func TestAVariantThatNeverRanDiffersAsTheAcceleratorsDo(t *testing.T) {
 	stated.Profile = scaling.Profile{Source: "x", Alpha: 30, Beta: 0.2, Gamma: 10, Delta: 0.1}
 	out, known := Of([]scaling.Variant{on(two, "H100"), stated}, nil, 500, 200, 0)
 	if !known || out.Variants[1].Profile != stated.Profile || out.Variants[0].Profile.Source != SourceOthers || !(out.Variants[0].Profile.Alpha < 0.8*stated.Profile.Alpha) {
-		t.Errorf("beside a stated profile of an A100, an H100 is %+v, want it faster from the first look on", out.Variants)
+		t.Errorf("beside a stated profile of an A100, an H100 is %+v, want it faster from the first sample on", out.Variants)
 	}
 	out, known = Of([]scaling.Variant{on(two, "H100")}, nil, 500, 200, 0)
 	if !known || out.Variants[0].Profile.Source != SourceComputed {

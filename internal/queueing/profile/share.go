@@ -31,10 +31,10 @@ func kindOf(v scaling.Variant) (kind, bool) {
 
 // lender is what a namespace showed of a kind.
 type lender struct {
-	of    scaling.VariantKey
-	fit   memory.Fit
-	looks float64
-	step  float64 // ms at sharedAt
+	of      scaling.VariantKey
+	fit     memory.Fit
+	samples float64
+	step    float64 // ms at sharedAt
 }
 
 // Share returns for each variant what replicas of its kind showed in other namespaces: replicas of
@@ -89,13 +89,13 @@ func lendersOf(variants []scaling.Variant, fits map[scaling.VariantKey]memory.Fi
 			continue
 		}
 		itl, _ := f.Sums()
-		if had, found := best[k][v.Key.Namespace]; found && had.looks >= itl.Looks {
+		if had, found := best[k][v.Key.Namespace]; found && had.samples >= itl.Samples {
 			continue
 		}
 		if best[k] == nil {
 			best[k] = map[string]lender{}
 		}
-		best[k][v.Key.Namespace] = lender{v.Key, f, itl.Looks, dot(Unknown().After(f).step.mean, sharedAt)}
+		best[k][v.Key.Namespace] = lender{v.Key, f, itl.Samples, dot(Unknown().After(f).step.mean, sharedAt)}
 	}
 	return best
 }

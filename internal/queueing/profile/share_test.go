@@ -30,11 +30,11 @@ func (f *fleet) with(m machine, windows int, v scaling.Variant) {
 	}
 	f.variants = append(f.variants, v)
 	f.fits[v.Key] = f.fits[v.Key].For(v)
-	f.look(m, windows, v)
+	f.sample(m, windows, v)
 }
 
-// look adds windows in which the replicas of v behave as m.
-func (f *fleet) look(m machine, windows int, v scaling.Variant) {
+// sample adds windows in which the replicas of v behave as m.
+func (f *fleet) sample(m machine, windows int, v scaling.Variant) {
 	for range windows {
 		minute := int(f.fits[v.Key].At.Sub(at).Minutes()) + 1
 		if f.fits[v.Key].At.IsZero() {
@@ -106,8 +106,8 @@ func TestNamespacesShareWhatIsOfTheSameKind(t *testing.T) {
 			v := inNamespace("a", "v")
 			f.with(m, 12, v)
 			for range 12 {
-				f.look(m, 1, v)
-				f.look(machine{36, 0.6, 0.12}, 1, v)
+				f.sample(m, 1, v)
+				f.sample(machine{36, 0.6, 0.12}, 1, v)
 			}
 			if what, _, _ := Refuted(f.fits[v.Key]); what == "" {
 				t.Fatal("what was seen is used")
@@ -162,8 +162,8 @@ func TestWhatIsSharedIsAPriorAndNoEvidence(t *testing.T) {
 			if fit := f.fits[own.Key]; fit.Informed() || fit.Seen() {
 				t.Errorf("what is shared counts as seen: %+v", fit)
 			}
-			if shown := Show([]scaling.Variant{own}, f.fits, 500, 200)[0]; shown.From != IsShared || shown.Namespaces != 1 || shown.Looks != 0 || shown.Profile.Source != SourceShared {
-				t.Errorf("it is shown as %s of %d namespaces with %.0f windows, %q", shown.From, shown.Namespaces, shown.Looks, shown.Profile.Source)
+			if shown := Show([]scaling.Variant{own}, f.fits, 500, 200)[0]; shown.From != IsShared || shown.Namespaces != 1 || shown.Samples != 0 || shown.Profile.Source != SourceShared {
+				t.Errorf("it is shown as %s of %d namespaces with %.0f windows, %q", shown.From, shown.Namespaces, shown.Samples, shown.Profile.Source)
 			}
 			stated := own
 			stated.Profile = scaling.Profile{Source: "x", Alpha: 1, Beta: 1, Gamma: 1, Delta: 1}
@@ -171,7 +171,7 @@ func TestWhatIsSharedIsAPriorAndNoEvidence(t *testing.T) {
 				t.Errorf("a stated profile became %+v by what is shared", out.Variants[0].Profile)
 			}
 
-			f.look(is, 4, own)
+			f.sample(is, 4, own)
 			p = of(&f, own)
 			for _, n := range []float64{2, 8, 24} {
 				want := is.pace(n-1, 500, 200, 0).ITL

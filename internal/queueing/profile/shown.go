@@ -36,8 +36,8 @@ type Shown struct {
 	// Namespaces is the number of other namespaces with replicas of its kind, where the knowledge
 	// begins with what they showed.
 	Namespaces int       `json:"namespaces,omitempty"`
-	Looks      float64   `json:"looks"`       // windows that count
-	At         time.Time `json:"at,omitzero"` // of the last look
+	Samples    float64   `json:"looks"`       // windows that count
+	At         time.Time `json:"at,omitzero"` // of the last sample
 	Informed   bool      `json:"informed"`    // enough was seen without a queue
 	Prompt     float64   `json:"prompt"`      // input tokens without those found in the prefix cache
 	Answer     float64   `json:"answer"`
@@ -84,7 +84,7 @@ type Seen struct {
 
 // Fitted is a measured time beside the time by the law.
 type Fitted struct {
-	Looks    float64 `json:"looks"`    // windows
+	Samples  float64 `json:"looks"`    // windows
 	Measured float64 `json:"measured"` // ms
 	Fit      float64 `json:"fit"`      // ms
 	Off      float64 `json:"off"`      // mean deviation from the fit, a ratio; positive where it is longer
@@ -106,8 +106,8 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]memory.Fit, pr
 			out[i].Refuted = strings.TrimSuffix(why+": "+numbers, ": ")
 		}
 		// A variant with only a computed prior tells nothing of others.
-		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && !begin[anchor].shared && begin[anchor].now.looks == 0
-		out[i].From = origin(v, begin[i], alone, anchor < 0, out[i].Looks)
+		alone := i == anchor || anchor >= 0 && !variants[anchor].Profile.Usable() && !begin[anchor].shared && begin[anchor].now.samples == 0
+		out[i].From = origin(v, begin[i], alone, anchor < 0, out[i].Samples)
 		if from := out[i].From; from == LikeAnother || from == LearnedAfterLike {
 			out[i].Like = variants[anchor].Key
 		}
@@ -122,7 +122,7 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]memory.Fit, pr
 		}
 		if out[i].From == Nowhere {
 			out[i].Profile = scaling.Profile{}
-			if out[i].Looks == 0 {
+			if out[i].Samples == 0 {
 				out[i].Coefficients = nil
 			}
 		}
@@ -130,14 +130,14 @@ func Show(variants []scaling.Variant, fits map[scaling.VariantKey]memory.Fit, pr
 	return out
 }
 
-// sources maps the origins of variants without looks of their own to the sources of their profiles.
+// sources maps the origins of variants without samples of their own to the sources of their profiles.
 var sources = map[Origin]string{LikeAnother: SourceOthers, IsShared: SourceShared, IsComputed: SourceComputed}
 
 // origin returns where the knowledge of v comes from. alone says that it does not come from another
-// variant, nothing that no variant is known, and looks counts the windows of its own replicas.
-func origin(v scaling.Variant, begin beginning, alone, nothing bool, looks float64) Origin {
+// variant, nothing that no variant is known, and samples counts the windows of its own replicas.
+func origin(v scaling.Variant, begin beginning, alone, nothing bool, samples float64) Origin {
 	switch {
-	case v.Profile.Usable() && looks > 0:
+	case v.Profile.Usable() && samples > 0:
 		return LearnedAfterStated
 	case begin.moved:
 		return LikeAnother
@@ -145,15 +145,15 @@ func origin(v scaling.Variant, begin beginning, alone, nothing bool, looks float
 		return IsStated
 	case nothing:
 		return Nowhere
-	case begin.shared && looks > 0:
+	case begin.shared && samples > 0:
 		return LearnedAfterShared
 	case begin.shared:
 		return IsShared
-	case alone && looks > 0:
+	case alone && samples > 0:
 		return IsLearned
 	case alone:
 		return IsComputed
-	case looks > 0:
+	case samples > 0:
 		return LearnedAfterLike
 	}
 	return LikeAnother
@@ -172,7 +172,7 @@ func shown(v scaling.Variant, prior Belief, f memory.Fit, prompt, answer float64
 	s.step = prior.step.estimated(itl)
 	s.first = afterStep(s.step.mean[2]).estimated(ttft)
 	for _, b := range itl {
-		s.Looks += b.Looks
+		s.Samples += b.Samples
 	}
 	if len(itl) > 0 {
 		s.ITLScatter = s.step.scatter
@@ -184,7 +184,7 @@ func shown(v scaling.Variant, prior Belief, f memory.Fit, prompt, answer float64
 	for _, b := range f.Bands {
 		s.Bands = append(s.Bands, s.band(math.Exp2(float64(b.Of)), math.Exp2(float64(b.Of+1)), b.ITL, b.TTFT))
 	}
-	if over := f.Over; over.Looks > 0 {
+	if over := f.Over; over.Samples > 0 {
 		s.Bands = append(s.Bands, s.band(0, 0, over, memory.Sums{}))
 	}
 	if prompt > 0 && answer > 0 {
@@ -202,11 +202,11 @@ const usualBands = 12
 // appendITL appends the sums that f's law of a step is fitted to.
 func appendITL(to []memory.Sums, f memory.Fit) []memory.Sums {
 	for i := range f.Bands {
-		if b := &f.Bands[i]; b.ITL.Looks > 0 {
+		if b := &f.Bands[i]; b.ITL.Samples > 0 {
 			to = append(to, b.ITL)
 		}
 	}
-	if !f.Informed() && f.Over.Looks > 0 {
+	if !f.Informed() && f.Over.Samples > 0 {
 		to = append(to, f.Over)
 	}
 	return to
@@ -215,7 +215,7 @@ func appendITL(to []memory.Sums, f memory.Fit) []memory.Sums {
 // appendTTFT appends the sums that f's law of a TTFT is fitted to.
 func appendTTFT(to []memory.Sums, f memory.Fit) []memory.Sums {
 	for i := range f.Bands {
-		if b := &f.Bands[i]; b.TTFT.Looks > 0 {
+		if b := &f.Bands[i]; b.TTFT.Samples > 0 {
 			to = append(to, b.TTFT)
 		}
 	}
@@ -247,7 +247,7 @@ func (s Shown) band(from, to float64, itl, ttft memory.Sums) Seen {
 	b.Concurrency, b.Tokens = itl.X1/itl.X0, itl.X2/itl.X0
 	if s.Prompt > 0 && s.Answer > 0 {
 		b.ITL.Now = b.ITL.Measured + s.step.mean[2]*(s.tokens(b.Concurrency)-b.Tokens)
-		if b.TTFT.Looks > 0 {
+		if b.TTFT.Samples > 0 {
 			b.TTFT.Now = b.TTFT.Measured + dot(s.first.mean, s.firstAt(b.Concurrency, b.ITL.Now)) - b.TTFT.Fit
 		}
 	}
@@ -256,11 +256,11 @@ func (s Shown) band(from, to float64, itl, ttft memory.Sums) Seen {
 
 // fitted compares what was measured with the law.
 func fitted(e estimate, s memory.Sums) Fitted {
-	if !(s.Looks > 0) {
+	if !(s.Samples > 0) {
 		return Fitted{}
 	}
-	measured, off := s.Looks/s.X0, above(e.mean, s)
-	return Fitted{Looks: s.Looks, Measured: measured, Fit: (1 - off) * measured, Off: off, Scatter: math.Sqrt(misfit(e.mean, s))}
+	measured, off := s.Samples/s.X0, above(e.mean, s)
+	return Fitted{Samples: s.Samples, Measured: measured, Fit: (1 - off) * measured, Off: off, Scatter: math.Sqrt(misfit(e.mean, s))}
 }
 
 // tokens returns the mean number of input tokens that a step computes at a concurrency.

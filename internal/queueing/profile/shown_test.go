@@ -36,13 +36,13 @@ func TestShowsWhatSizesAreMadeOf(t *testing.T) {
 	}
 	shown := Show(variants, fits, 500, 200)
 	for i, want := range []struct {
-		from  Origin
-		like  string
-		looks float64
+		from    Origin
+		like    string
+		samples float64
 	}{{IsLearned, "", 6}, {LearnedAfterLike, "one", 2}, {LikeAnother, "one", 0}} {
 		got, p := shown[i], sized.Variants[i].Profile
-		if got.From != want.from || got.Like.Name != want.like || math.Abs(got.Looks-want.looks) > 1e-9 {
-			t.Errorf("%s: %s, like %q, after %.1f looks; want %+v", got.Variant, got.From, got.Like.Name, got.Looks, want)
+		if got.From != want.from || got.Like.Name != want.like || math.Abs(got.Samples-want.samples) > 1e-9 {
+			t.Errorf("%s: %s, like %q, after %.1f samples; want %+v", got.Variant, got.From, got.Like.Name, got.Samples, want)
 		}
 		p.MaxBatchSize = variants[i].Limits.MaxBatch // Of also limits the batch by what was seen
 		if diff := cmp.Diff(p, got.Profile); diff != "" {
@@ -115,7 +115,7 @@ func TestDoubtsAreSaid(t *testing.T) {
 		s := snapshot(10+minute, 500, m.pace(20, 500, 200, 0))
 		two = Learn(two, s, s.Variants[0])
 	}
-	senseless := memory.Fit{Bands: []memory.Band{{ITL: memory.Sums{Looks: 5, XX00: math.NaN()}}}}
+	senseless := memory.Fit{Bands: []memory.Band{{ITL: memory.Sums{Samples: 5, XX00: math.NaN()}}}}
 	for name, tt := range map[string]struct {
 		fit  memory.Fit
 		want string
@@ -177,7 +177,7 @@ func TestWhatIsShownNowIsBesideWhatIsKnown(t *testing.T) {
 	s := snapshot(1, 500, m.pace(5, 500, 200, 0), m.pace(11, 500, 200, 0))
 	s.Variants = append(s.Variants, scaling.Variant{Key: two})
 	got := Presents(s, fits)
-	if want := m.pace(8, 500, 200, 0).ITL; math.Abs(got[0].Measured-want) > 0.01*want || math.Abs(got[0].Learned.Mean-want) > 0.01*want || got[0].Looks != 6 {
+	if want := m.pace(8, 500, 200, 0).ITL; math.Abs(got[0].Measured-want) > 0.01*want || math.Abs(got[0].Learned.Mean-want) > 0.01*want || got[0].Samples != 6 {
 		t.Errorf("%+v, want %.2f ms measured and learned", got[0], want)
 	}
 	if got[1] != (Present{Variant: two}) {

@@ -22,14 +22,14 @@ func movedProfile(v scaling.Variant, b Belief, f memory.Fit, prompt, answer floa
 	if !v.Profile.Usable() {
 		return scaling.MovedProfile{}, false
 	}
-	m := scaling.MovedProfile{Variant: v.Key, Source: v.Profile.Source, Windows: b.looks, Together: cmp.Or(highest(f.Bands), usualTogether)}
+	m := scaling.MovedProfile{Variant: v.Key, Source: v.Profile.Source, Windows: b.samples, Together: cmp.Or(highest(f.Bands), usualTogether)}
 	is := b.Profile(prompt, answer)
 	m.StatedAlone, m.StatedTogether = latency(v.Profile, prompt, 1), latency(v.Profile, prompt, m.Together)
 	m.Alone, m.AllTogether = latency(is, prompt, 1), latency(is, prompt, m.Together)
 	far := func(was, is float64) bool { return math.Abs(is-was) > movedFar*was }
 	itl := far(m.StatedAlone.ITL, m.Alone.ITL) || far(m.StatedTogether.ITL, m.AllTogether.ITL)
 	ttft := far(m.StatedAlone.TTFT, m.Alone.TTFT) || far(m.StatedTogether.TTFT, m.AllTogether.TTFT)
-	return m, itl || ttft && b.looks > 0 // another variant moves the time of a step, from which the TTFT follows
+	return m, itl || ttft && b.samples > 0 // another variant moves the time of a step, from which the TTFT follows
 }
 
 // latency returns the latencies by p at a concurrency of n, with so many input tokens.

@@ -61,10 +61,10 @@ func Of(variants []scaling.Variant, fits map[scaling.VariantKey]memory.Fit, prom
 		}
 		p.MaxBatchSize = batch(v, fits[v.Key], begin[i].holds/(prompt+answer))
 		switch {
-		case b.looks > 0:
+		case b.samples > 0:
 		case begin[i].shared:
 			p.Source = SourceShared
-		case known.looks > 0 || variants[anchor].Profile.Usable() || begin[anchor].shared:
+		case known.samples > 0 || variants[anchor].Profile.Usable() || begin[anchor].shared:
 			p.Source = SourceOthers
 		default:
 			p.Source = SourceComputed
@@ -130,10 +130,10 @@ func beginnings(room []beginning, variants []scaling.Variant, fits map[scaling.V
 		begin[i].Belief, begin[i].shared = before(v, fits[v.Key], computed, prompt)
 		begin[i].now = begin[i].After(fits[v.Key])
 		b := begin[i].now
-		if !(b.looks >= memory.LooksEnough || begin[i].computed[0] > 0 || begin[i].shared) || !b.sound() {
+		if !(b.samples >= memory.SamplesEnough || begin[i].computed[0] > 0 || begin[i].shared) || !b.sound() {
 			continue
 		}
-		if anchor < 0 || b.looks > most.looks || b.looks == most.looks && begin[i].rank(v) > begin[anchor].rank(variants[anchor]) {
+		if anchor < 0 || b.samples > most.samples || b.samples == most.samples && begin[i].rank(v) > begin[anchor].rank(variants[anchor]) {
 			anchor, most = i, b
 		}
 	}

@@ -8,18 +8,18 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Fit is the measured pace of the replicas of a variant, summed up over looks. Package profile
+// Fit is the measured pace of the replicas of a variant, summed up over samples. Package profile
 // learns the time of a step from it. The zero value has seen nothing. It is a value: no method
 // changes it.
 type Fit struct {
 	Of    Subject   `json:"of,omitzero"`
-	At    time.Time `json:"at,omitzero"` // of the last look
+	At    time.Time `json:"at,omitzero"` // of the last sample
 	Bands []Band    `json:"bands,omitempty"`
 	// Over is the ITL in an overload, when more requests waited than there were replicas. It is
 	// measured only while there is no usable profile and too little in Bands.
 	Over Sums `json:"over,omitzero"`
-	// Odd is the number of windows, of about the last ten, whose looks were far off the earlier
-	// ones. Such looks are left out while Odd is below LooksEnough.
+	// Odd is the number of windows, of about the last ten, whose samples were far off the earlier
+	// ones. Such samples are left out while Odd is below SamplesEnough.
 	Odd float64 `json:"odd,omitempty"`
 	// Generated counts the tokens that the replicas generated, computed from started requests and
 	// the mean output length. Reported counts the intervals between tokens that they reported. Both
@@ -53,10 +53,10 @@ type Subject struct {
 	Template    string               `json:"template,omitempty"`    // see Variant.Template; "" while unknown
 }
 
-// guessed is the number of windows that all earlier looks count for after the image or the
-// arguments of the engine change: enough to be believed until new looks arrive, and so few that
+// guessed is the number of windows that all earlier samples count for after the image or the
+// arguments of the engine change: enough to be believed until new samples arrive, and so few that
 // four new windows weigh as much.
-const guessed = LooksEnough + 1
+const guessed = SamplesEnough + 1
 
 // For returns what f says about the replicas of v: nothing on other accelerators, and little with
 // another template. A value that is unknown now counts as unchanged.
@@ -79,14 +79,14 @@ func (f Fit) For(v scaling.Variant) Fit {
 
 // atMost returns f with its weight limited to the given windows.
 func (f Fit) atMost(windows float64) Fit {
-	k := windows / f.looks()
+	k := windows / f.samples()
 	if !(k < 1) {
 		return f
 	}
 	return f.Faded(k)
 }
 
-// Faded returns f with the weight of all looks multiplied by k.
+// Faded returns f with the weight of all samples multiplied by k.
 func (f Fit) Faded(k float64) Fit {
 	f.Bands = slices.Clone(f.Bands)
 	for i, b := range f.Bands {
@@ -96,13 +96,13 @@ func (f Fit) Faded(k float64) Fit {
 	return f
 }
 
-// looks returns the number of windows that f counts for.
-func (f Fit) looks() float64 {
+// samples returns the number of windows that f counts for.
+func (f Fit) samples() float64 {
 	itl, _ := f.Sums()
-	return itl.Looks + f.Over.Looks
+	return itl.Samples + f.Over.Samples
 }
 
-// Band sums up the looks at similar batch sizes: from 2^Of to twice that.
+// Band sums up the samples at similar batch sizes: from 2^Of to twice that.
 type Band struct {
 	Of   int  `json:"of"`
 	ITL  Sums `json:"itl"`
@@ -110,10 +110,10 @@ type Band struct {
 }
 
 // Sums are the sums of a linear fit of three coefficients that minimizes relative errors: over
-// looks with regressors x0, x1, x2 and a measurement y, the sums of xi xj/y² and of xi/y.
+// samples with regressors x0, x1, x2 and a measurement y, the sums of xi xj/y² and of xi/y.
 type Sums struct {
-	Looks float64 `json:"looks,omitempty"` // windows
-	// Squares is the sum of the squared weights of the windows. It is smaller beside Looks the more
+	Samples float64 `json:"looks,omitempty"` // windows
+	// Squares is the sum of the squared weights of the windows. It is smaller beside Samples the more
 	// windows there were, since older windows weigh less.
 	Squares float64 `json:"squares,omitempty"`
 
@@ -128,37 +128,37 @@ type Sums struct {
 	X2   float64 `json:"x2,omitempty"`
 }
 
-// Plus returns s with one more look, which counts for the given windows. Earlier looks lose weight
-// where Looks would exceed most.
+// Plus returns s with one more sample, which counts for the given windows. Earlier samples lose weight
+// where Samples would exceed most.
 func (s Sums) Plus(x [3]float64, y, windows, most float64) Sums {
-	if sum := s.Looks + windows; sum > most {
-		s = s.times(max(0, most-windows) / s.Looks)
+	if sum := s.Samples + windows; sum > most {
+		s = s.times(max(0, most-windows) / s.Samples)
 	}
 	for i := range x {
 		x[i] /= y
 	}
-	look := Sums{
-		Looks: 1, XX00: x[0] * x[0], XX01: x[0] * x[1], XX02: x[0] * x[2], XX11: x[1] * x[1], XX12: x[1] * x[2], XX22: x[2] * x[2],
+	sample := Sums{
+		Samples: 1, XX00: x[0] * x[0], XX01: x[0] * x[1], XX02: x[0] * x[2], XX11: x[1] * x[1], XX12: x[1] * x[2], XX22: x[2] * x[2],
 		X0: x[0], X1: x[1], X2: x[2],
 	}.times(windows)
-	look.Squares = windows // the looks of one window are of the same tokens
-	return s.And(look)
+	sample.Squares = windows // the samples of one window are of the same tokens
+	return s.And(sample)
 }
 
-// And returns the sums over the looks of s and o.
+// And returns the sums over the samples of s and o.
 func (s Sums) And(o Sums) Sums {
 	return Sums{
-		Looks: s.Looks + o.Looks, Squares: s.Squares + o.Squares,
+		Samples: s.Samples + o.Samples, Squares: s.Squares + o.Squares,
 		XX00: s.XX00 + o.XX00, XX01: s.XX01 + o.XX01, XX02: s.XX02 + o.XX02,
 		XX11: s.XX11 + o.XX11, XX12: s.XX12 + o.XX12, XX22: s.XX22 + o.XX22,
 		X0: s.X0 + o.X0, X1: s.X1 + o.X1, X2: s.X2 + o.X2,
 	}
 }
 
-// times returns the sums with the weight of every look multiplied by k.
+// times returns the sums with the weight of every sample multiplied by k.
 func (s Sums) times(k float64) Sums {
 	return Sums{
-		Looks: k * s.Looks, Squares: k * k * s.Squares,
+		Samples: k * s.Samples, Squares: k * k * s.Squares,
 		XX00: k * s.XX00, XX01: k * s.XX01, XX02: k * s.XX02,
 		XX11: k * s.XX11, XX12: k * s.XX12, XX22: k * s.XX22,
 		X0: k * s.X0, X1: k * s.X1, X2: k * s.X2,
@@ -169,7 +169,7 @@ func (s Sums) times(k float64) Sums {
 // raises the mean of 1/y by that part, and the mean of 1/y² by three times as much.
 func (s Sums) Unbiased(variance float64) Sums {
 	out := s.times(1 / (1 + 3*variance))
-	out.Looks, out.Squares = s.Looks, s.Squares
+	out.Samples, out.Squares = s.Samples, s.Squares
 	k := 1 / (1 + variance)
 	out.X0, out.X1, out.X2 = k*s.X0, k*s.X1, k*s.X2
 	return out
@@ -183,13 +183,13 @@ func (s Sums) Matrix() [3][3]float64 {
 // Vector returns the sums of xi/y.
 func (s Sums) Vector() [3]float64 { return [3]float64{s.X0, s.X1, s.X2} }
 
-// LooksEnough is the least number of windows for a Fit to count.
-const LooksEnough = 3
+// SamplesEnough is the least number of windows for a Fit to count.
+const SamplesEnough = 3
 
-// Informed reports whether f has enough looks outside of overloads.
+// Informed reports whether f has enough samples outside of overloads.
 func (f Fit) Informed() bool {
 	itl, _ := f.Sums()
-	return itl.Looks >= LooksEnough
+	return itl.Samples >= SamplesEnough
 }
 
 // Sums returns the sums of the ITL and of the TTFT over all bands.

@@ -16,7 +16,7 @@ import (
 // changes it. Its JSON is the stored form; see storedFit.
 type VariantFits map[string]Fit
 
-// Merge returns the fits of both; for a variant in both, the one with the later look.
+// Merge returns the fits of both; for a variant in both, the one with the later sample.
 func (v VariantFits) Merge(o VariantFits) VariantFits {
 	out := make(VariantFits, len(v)+len(o))
 	for _, all := range []VariantFits{v, o} {
@@ -29,9 +29,9 @@ func (v VariantFits) Merge(o VariantFits) VariantFits {
 	return out
 }
 
-// compare orders Fits by their last look, then by weight. Any order will do for the rest.
+// compare orders Fits by their last sample, then by weight. Any order will do for the rest.
 func (f Fit) compare(o Fit) int {
-	if c := cmp.Or(f.At.Compare(o.At), cmp.Compare(f.looks(), o.looks())); c != 0 {
+	if c := cmp.Or(f.At.Compare(o.At), cmp.Compare(f.samples(), o.samples())); c != 0 {
 		return c
 	}
 	return strings.Compare(fmt.Sprint(f), fmt.Sprint(o))
@@ -42,7 +42,7 @@ func (f Fit) compare(o Fit) int {
 // recorded traces of a day or two this causes about seven writes a day.
 const movedFit = 0.15
 
-// Differs reports whether decisions by v may differ from decisions by o: v has a later look at a
+// Differs reports whether decisions by v may differ from decisions by o: v has a later sample of a
 // variant, and the variant has other accelerators or another template, twice as many windows, or a
 // band that is new, faster or slower.
 func (v VariantFits) Differs(o VariantFits) bool {
@@ -51,19 +51,19 @@ func (v VariantFits) Differs(o VariantFits) bool {
 		if !f.At.After(had.At) || !f.Seen() {
 			continue
 		}
-		if had.Seen() && f.Of != had.Of || f.looks() >= 2*max(1, had.looks()) || slices.ContainsFunc(f.Bands, had.differs) {
+		if had.Seen() && f.Of != had.Of || f.samples() >= 2*max(1, had.samples()) || slices.ContainsFunc(f.Bands, had.differs) {
 			return true
 		}
 	}
 	return false
 }
 
-// Seen reports whether f has any looks.
-func (f Fit) Seen() bool { return f.looks() > 0 }
+// Seen reports whether f has any samples.
+func (f Fit) Seen() bool { return f.samples() > 0 }
 
 // differs reports whether b contradicts the band of f, or adds to it.
 func (f Fit) differs(b Band) bool {
-	if b.ITL.Looks < LooksEnough {
+	if b.ITL.Samples < SamplesEnough {
 		return false
 	}
 	i, seen := f.band(b.Of)
@@ -71,7 +71,7 @@ func (f Fit) differs(b Band) bool {
 		return true
 	}
 	was, is := f.Bands[i].ITL.mean(), b.ITL.mean()
-	return math.Abs(is-was) > movedFit*was || b.TTFT.Looks >= LooksEnough && f.Bands[i].TTFT.Looks == 0
+	return math.Abs(is-was) > movedFit*was || b.TTFT.Samples >= SamplesEnough && f.Bands[i].TTFT.Samples == 0
 }
 
 // band returns the index of a band in f.Bands, or the index to insert it at, and whether it is
@@ -81,9 +81,9 @@ func (f Fit) band(of int) (int, bool) {
 }
 
 // mean returns the harmonic mean of the measurements, if the first regressor is 1.
-func (s Sums) mean() float64 { return s.Looks / s.X0 }
+func (s Sums) mean() float64 { return s.Samples / s.X0 }
 
-// Less returns v without the variant whose last look is the oldest, and false if no variant is
+// Less returns v without the variant whose last sample is the oldest, and false if no variant is
 // left.
 func (v VariantFits) Less() (VariantFits, bool) {
 	oldest := ""
@@ -109,7 +109,7 @@ func (v VariantFits) String() string {
 // say describes the ITL in the lowest and in the highest band.
 func (f Fit) say() string {
 	if len(f.Bands) == 0 {
-		return fmt.Sprintf("ITL %.1f ms in an overload (%.0f windows)", f.Over.mean(), f.Over.Looks)
+		return fmt.Sprintf("ITL %.1f ms in an overload (%.0f windows)", f.Over.mean(), f.Over.Samples)
 	}
 	at := func(b Band) string {
 		return fmt.Sprintf("%.1f ms at concurrency %.1f", b.ITL.mean(), b.ITL.X1/b.ITL.X0)
@@ -118,7 +118,7 @@ func (f Fit) say() string {
 	if last := len(f.Bands) - 1; last > 0 {
 		text += ", " + at(f.Bands[last])
 	}
-	return fmt.Sprintf("%s (%.0f windows)", text, f.looks())
+	return fmt.Sprintf("%s (%.0f windows)", text, f.samples())
 }
 
 // storedFit is the stored form of a Fit. A band takes a byte for its number and 22 numbers of 4
@@ -138,7 +138,7 @@ const (
 	largestBand = 62
 )
 
-// MarshalJSON returns the stored form of the Fits that have any looks.
+// MarshalJSON returns the stored form of the Fits that have any samples.
 func (v VariantFits) MarshalJSON() ([]byte, error) {
 	out := make(map[string]storedFit, len(v))
 	for name, f := range v {
@@ -187,13 +187,13 @@ func (s storedFit) fit() (Fit, error) {
 			return Fit{}, fmt.Errorf("band %d is not after the one before it and at most %d", b.Of, largestBand)
 		}
 		if !b.ITL.storable() || b.TTFT != (Sums{}) && !b.TTFT.storable() {
-			return Fit{}, fmt.Errorf("the sums of band %d are of no looks", b.Of)
+			return Fit{}, fmt.Errorf("the sums of band %d are of no samples", b.Of)
 		}
 		f.Bands = append(f.Bands, b)
 	}
 	if len(s.Over) > 0 {
 		if f.Over = sumsIn(s.Over); !f.Over.storable() {
-			return Fit{}, fmt.Errorf("the sums of the overload are of no looks")
+			return Fit{}, fmt.Errorf("the sums of the overload are of no samples")
 		}
 	}
 	return f, nil
@@ -201,7 +201,7 @@ func (s storedFit) fit() (Fit, error) {
 
 // numbers returns the sums in their stored order.
 func (s Sums) numbers() [11]float64 {
-	return [11]float64{s.Looks, s.XX00, s.XX01, s.XX02, s.XX11, s.XX12, s.XX22, s.X0, s.X1, s.X2, s.Squares}
+	return [11]float64{s.Samples, s.XX00, s.XX01, s.XX02, s.XX11, s.XX12, s.XX22, s.X0, s.X1, s.X2, s.Squares}
 }
 
 // storable reports whether an engine can have caused the sums: all are finite and >= 0, and they
@@ -212,7 +212,7 @@ func (s Sums) storable() bool {
 			return false
 		}
 	}
-	return float32(s.Looks) > 0 && float32(s.X0) > 0
+	return float32(s.Samples) > 0 && float32(s.X0) > 0
 }
 
 // appendTo appends the stored form of the sums.
@@ -229,5 +229,5 @@ func sumsIn(from []byte) Sums {
 	for i := range x {
 		x[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(from[4*i:])))
 	}
-	return Sums{Looks: x[0], XX00: x[1], XX01: x[2], XX02: x[3], XX11: x[4], XX12: x[5], XX22: x[6], X0: x[7], X1: x[8], X2: x[9], Squares: x[10]}
+	return Sums{Samples: x[0], XX00: x[1], XX01: x[2], XX02: x[3], XX11: x[4], XX12: x[5], XX22: x[6], X0: x[7], X1: x[8], X2: x[9], Squares: x[10]}
 }

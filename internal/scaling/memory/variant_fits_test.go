@@ -31,7 +31,7 @@ func fitOf(windows float64, bands ...int) Fit {
 	return f
 }
 
-// seenLater returns f with its last look later by a duration.
+// seenLater returns f with its last sample later by a duration.
 func seenLater(f Fit, by time.Duration) Fit {
 	f.At = f.At.Add(by)
 	return f
@@ -61,8 +61,8 @@ func TestAFitIsForgottenWithWhatItIsOf(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := seen.For(tt.v)
-			if math.Abs(got.looks()-tt.want) > 1e-9 || got.Informed() != (tt.want > 0) {
-				t.Errorf("counts for %.3f windows, want %.0f", got.looks(), tt.want)
+			if math.Abs(got.samples()-tt.want) > 1e-9 || got.Informed() != (tt.want > 0) {
+				t.Errorf("counts for %.3f windows, want %.0f", got.samples(), tt.want)
 			}
 			if again := got.For(tt.v); !cmp.Equal(again, got) {
 				t.Errorf("once more: %+v became %+v", got, again)
@@ -72,11 +72,11 @@ func TestAFitIsForgottenWithWhatItIsOf(t *testing.T) {
 			}
 		})
 	}
-	if seen.looks() != 20 {
-		t.Errorf("For changed what it was asked of: %.1f windows", seen.looks())
+	if seen.samples() != 20 {
+		t.Errorf("For changed what it was asked of: %.1f windows", seen.samples())
 	}
 	unknown := Fit{At: lately, Bands: seen.Bands}
-	if got := unknown.For(as(func(*scaling.Variant) {})); got.looks() != 20 || got.Of != seen.Of {
+	if got := unknown.For(as(func(*scaling.Variant) {})); got.samples() != 20 || got.Of != seen.Of {
 		t.Errorf("a Fit that says not what it is of became %+v", got)
 	}
 }
@@ -107,7 +107,7 @@ func TestMergeOfFitsDoesNotDependOnTheOrder(t *testing.T) {
 		}
 		for name, f := range a.Merge(b) {
 			if f.At.Before(a[name].At) || f.At.Before(b[name].At) {
-				t.Fatalf("seed %d: of two looks the earlier is kept", seed)
+				t.Fatalf("seed %d: of two samples the earlier is kept", seed)
 			}
 		}
 	}
@@ -201,14 +201,14 @@ func TestFitsSurviveJSON(t *testing.T) {
 func TestBandsThatNoEngineShowsAreNotStored(t *testing.T) {
 	good := fitOf(4, 2).Bands[0]
 	for name, bad := range map[string]Band{
-		"a band beyond all":  {Of: 63, ITL: good.ITL},
-		"a band below all":   {Of: -1, ITL: good.ITL},
-		"no look":            {Of: 5},
-		"no number":          {Of: 5, ITL: Sums{Looks: 1, X0: 1, XX11: math.NaN()}},
-		"more than a float":  {Of: 5, ITL: Sums{Looks: 1, X0: 1, XX11: 1e300}},
-		"an endless ITL":     {Of: 5, ITL: Sums{Looks: 1, X1: 1}},
-		"a TTFT of no look":  {Of: 5, ITL: good.ITL, TTFT: Sums{XX00: 1}},
-		"next to no windows": {Of: 5, ITL: Sums{Looks: 1e-60, X0: 1}},
+		"a band beyond all":   {Of: 63, ITL: good.ITL},
+		"a band below all":    {Of: -1, ITL: good.ITL},
+		"no sample":           {Of: 5},
+		"no number":           {Of: 5, ITL: Sums{Samples: 1, X0: 1, XX11: math.NaN()}},
+		"more than a float":   {Of: 5, ITL: Sums{Samples: 1, X0: 1, XX11: 1e300}},
+		"an endless ITL":      {Of: 5, ITL: Sums{Samples: 1, X1: 1}},
+		"a TTFT of no sample": {Of: 5, ITL: good.ITL, TTFT: Sums{XX00: 1}},
+		"next to no windows":  {Of: 5, ITL: Sums{Samples: 1e-60, X0: 1}},
 	} {
 		text, err := json.Marshal(VariantFits{"v": {At: lately, Bands: []Band{good, bad}}, "w": {At: lately, Bands: []Band{bad}}})
 		if err != nil {
@@ -236,8 +236,8 @@ func TestStoredFitsThatAreNoneAreRefused(t *testing.T) {
 		"an odd overload":  {storedFit{Over: []byte{1}}, "its sums have 0 and 1 bytes: want some, 89 for each band and 44 beside them"},
 		"a band twice":     {storedFit{Bands: append(band(3), band(3)...)}, "band 3 is not after the one before it and at most 62"},
 		"a band too large": {storedFit{Bands: band(63)}, "band 63 is not after the one before it and at most 62"},
-		"minus looks":      {storedFit{Bands: minus}, "the sums of band 1 are of no looks"},
-		"no overload":      {storedFit{Over: make([]byte, 44)}, "the sums of the overload are of no looks"},
+		"minus samples":    {storedFit{Bands: minus}, "the sums of band 1 are of no samples"},
+		"no overload":      {storedFit{Over: make([]byte, 44)}, "the sums of the overload are of no samples"},
 	}
 	for name, tt := range tests {
 		text, err := json.Marshal(map[string]storedFit{"v": tt.in})

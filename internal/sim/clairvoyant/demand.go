@@ -21,15 +21,15 @@ type demand struct {
 // demandOf reads a workload. Prefill is due when a request arrives, decode from then until the
 // request has its tokens.
 func demandOf(ctx context.Context, c sim.Config, m sim.Model, tick time.Duration, fresh Arrivals) (*demand, error) {
-	laws, err := laws(m)
+	times, err := serviceTimesOf(m)
 	if err != nil {
 		return nil, err
 	}
-	d := &demand{tick: tick, replicas: make([][]float64, len(laws)), servable: make([]uint64, len(laws))}
+	d := &demand{tick: tick, replicas: make([][]float64, len(times)), servable: make([]uint64, len(times))}
 	err = each(ctx, c, m.Key, fresh, func(r workload.Request) {
 		some := false
-		for i := range laws {
-			l := &laws[i]
+		for i := range times {
+			l := &times[i]
 			if r.At >= c.From && l.servable(r) {
 				d.servable[i]++
 				some = true

@@ -2,10 +2,10 @@ package serving
 
 import "time"
 
-// leap does all equal steps until now at once: steps in which every running request generates one
+// equalSteps does all equal steps until now at once: steps in which every running request generates one
 // token, none its last, and no request joins or leaves. The result is the same as step by step.
-// leap does nothing where each token has an event.
-func (r *Replica) leap() {
+// equalSteps does nothing where each token has an event.
+func (r *Replica) equalSteps() {
 	n := len(r.running)
 	if !r.milestones || n == 0 || n > r.profile.MaxBatchedTokens || r.admits() {
 		return

@@ -113,7 +113,7 @@ func TestADecodePodThatGoesBeforeItsRequestHasItStartOver(t *testing.T) {
 func onItsWay(t *testing.T, f *fleet) time.Duration {
 	t.Helper()
 	for now := time.Duration(0); now < time.Second; now += time.Millisecond {
-		if settle(f, now); len(f.passed) == 1 {
+		if settle(f, now); len(f.moving) == 1 {
 			return now
 		}
 	}
@@ -145,8 +145,8 @@ func TestACallIsCancelledWhereverItIs(t *testing.T) {
 		}
 		f.cancel(at, c)
 		settle(f, 10*time.Second)
-		if w.done || len(f.passed) != 0 || f.pools[testModel].running != 0 {
-			t.Errorf("%s: got %+v, %d on their way and %d running; want nothing left", name, *w, len(f.passed), f.pools[testModel].running)
+		if w.done || len(f.moving) != 0 || f.pools[testModel].running != 0 {
+			t.Errorf("%s: got %+v, %d on their way and %d running; want nothing left", name, *w, len(f.moving), f.pools[testModel].running)
 		}
 		for _, r := range f.replicas {
 			if len(r.calls) != 0 || r.machine.Load() != 0 {
@@ -186,8 +186,8 @@ func TestEveryRequestOfRolesEnds(t *testing.T) {
 				t.Fatalf("seed %d: request %d never ends", seed, i)
 			}
 		}
-		if p := f.pools[testModel]; p.running != 0 || len(f.passed) != 0 || len(p.held) != 0 {
-			t.Errorf("seed %d: %d run, %d are on their way, %d held", seed, p.running, len(f.passed), len(p.held))
+		if p := f.pools[testModel]; p.running != 0 || len(f.moving) != 0 || len(p.held) != 0 {
+			t.Errorf("seed %d: %d run, %d are on their way, %d held", seed, p.running, len(f.moving), len(p.held))
 		}
 	}
 }

@@ -20,8 +20,8 @@ func transferOf(tokens int) time.Duration {
 	return 5*time.Millisecond + time.Duration(tokens)*10*time.Microsecond
 }
 
-// passed is a call after prefill; its KV cache moves until the call is due in decode.
-type passed struct {
+// transfer is a call after prefill: its KV cache moves until the call is due in decode.
+type transfer struct {
 	call *call
 	due  time.Duration
 }
@@ -31,19 +31,19 @@ type passed struct {
 func (f *fleet) pass(c *call, at time.Duration) {
 	c.leave()
 	c.passed = true
-	f.passed = append(f.passed, passed{c, at + transferOf(c.request.InputTokens)})
+	f.moving = append(f.moving, transfer{c, at + transferOf(c.request.InputTokens)})
 }
 
-// handOver sends the calls that are due to decode, in the order of their due times.
-func (f *fleet) handOver(now time.Duration) {
-	var due []passed
-	f.passed = slices.DeleteFunc(f.passed, func(p passed) bool {
+// endTransfers sends the calls that are due to decode, in the order of their due times.
+func (f *fleet) endTransfers(now time.Duration) {
+	var due []transfer
+	f.moving = slices.DeleteFunc(f.moving, func(p transfer) bool {
 		if p.due <= now {
 			due = append(due, p)
 		}
 		return p.due <= now
 	})
-	slices.SortStableFunc(due, func(a, b passed) int { return int(a.due - b.due) })
+	slices.SortStableFunc(due, func(a, b transfer) int { return int(a.due - b.due) })
 	for _, p := range due {
 		p.call.pool.decode(now, p.call)
 	}
@@ -52,11 +52,11 @@ func (f *fleet) handOver(now time.Duration) {
 // forget removes a call that is on its way from prefill to decode; false means that it is not on
 // its way.
 func (f *fleet) forget(c *call) bool {
-	i := slices.IndexFunc(f.passed, func(p passed) bool { return p.call == c })
+	i := slices.IndexFunc(f.moving, func(p transfer) bool { return p.call == c })
 	if i < 0 {
 		return false
 	}
-	f.passed = slices.Delete(f.passed, i, i+1)
+	f.moving = slices.Delete(f.moving, i, i+1)
 	return true
 }
 

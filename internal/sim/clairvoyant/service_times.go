@@ -10,31 +10,31 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
-// law computes the time that a request takes of a replica of one variant, if requests are packed as
+// serviceTimes computes the time that a request takes of a replica of one variant, if requests are packed as
 // densely as the objectives and the KV cache allow.
-type law struct {
+type serviceTimes struct {
 	profile serving.Profile
 	slo     sim.SLO
 	prefix  sim.Prefix
 	cache   float64 // tokens of the KV cache
 }
 
-// laws returns the laws of a model's variants. A variant with replicas that no profile describes is
+// serviceTimesOf returns the service times of a model's variants. A variant with replicas that no profile describes is
 // an error.
-func laws(m sim.Model) ([]law, error) {
-	out := make([]law, len(m.Variants))
+func serviceTimesOf(m sim.Model) ([]serviceTimes, error) {
+	out := make([]serviceTimes, len(m.Variants))
 	for i, v := range m.Variants {
 		if v.Replica != nil {
 			return nil, fmt.Errorf("clairvoyant: variant %s of model %s makes its replicas itself: want one that has a profile only", v.Spec.Key, m.Key)
 		}
-		out[i] = law{profile: v.Profile, slo: m.SLO, prefix: m.Prefix, cache: float64(v.Profile.Blocks() * v.Profile.BlockSize)}
+		out[i] = serviceTimes{profile: v.Profile, slo: m.SLO, prefix: m.Prefix, cache: float64(v.Profile.Blocks() * v.Profile.BlockSize)}
 	}
 	return out, nil
 }
 
 // servable reports whether a request meets its objectives on a replica of its own that finds all of
 // a shared prefix in its cache.
-func (l *law) servable(r workload.Request) bool {
+func (l *serviceTimes) servable(r workload.Request) bool {
 	const slack = 1e-6 // steps are rounded to nanoseconds
 	p := &l.profile
 	tokens := float64(r.InputTokens)
@@ -47,7 +47,7 @@ func (l *law) servable(r workload.Request) bool {
 }
 
 // prefill returns the replica time of a prompt in ms, less the mean part that the cache has.
-func (l *law) prefill(r workload.Request) float64 {
+func (l *serviceTimes) prefill(r workload.Request) float64 {
 	p := &l.profile
 	return p.DeltaMS*float64(r.InputTokens)*(1-l.prefix.Share*l.prefix.Part) + p.GammaMS/float64(p.MaxBatchSize)
 }
@@ -55,7 +55,7 @@ func (l *law) prefill(r workload.Request) float64 {
 // decode returns the replica time of the tokens after the first in ms: beta for each, and a share
 // of alpha for each step. The share is the largest of 1/batch size, 1/(requests that the ITL
 // objective lets run at once), and the part of the KV cache that the request holds.
-func (l *law) decode(r workload.Request) float64 {
+func (l *serviceTimes) decode(r workload.Request) float64 {
 	p := &l.profile
 	steps := float64(r.OutputTokens - 1)
 	share := 1 / float64(max(1, p.MaxBatchSize))
@@ -68,7 +68,7 @@ func (l *law) decode(r workload.Request) float64 {
 
 // step returns the time of a decoding step in ms: the ITL objective, or the step of a full batch if
 // that is shorter.
-func (l *law) step() float64 {
+func (l *serviceTimes) step() float64 {
 	full := l.profile.AlphaMS + l.profile.BetaMS*float64(l.profile.MaxBatchSize)
 	if l.slo.ITL > 0 {
 		return min(full, l.slo.ITL)

@@ -6,8 +6,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
-// Look is one model in one cycle.
-type Look struct {
+// ModelCycle is one model in one cycle.
+type ModelCycle struct {
 	At       time.Time
 	Interval time.Duration // planned until the next cycle, 0 for unknown
 	Cycle    scaling.CycleID
@@ -26,7 +26,7 @@ type Look struct {
 	Demand scaling.Reading
 }
 
-// Seen is one variant of a Look.
+// Seen is one variant of a ModelCycle.
 type Seen struct {
 	Key         scaling.VariantKey
 	Accelerator string
@@ -45,9 +45,9 @@ type Seen struct {
 	Carries float64
 }
 
-// LookOf returns the readings and decisions of a model in a cycle. analyses are those of the cycle.
-func LookOf(s scaling.Snapshot, o scaling.Objective, analyses []scaling.Analysis, decisions map[scaling.VariantKey]scaling.Decision) Look {
-	out := Look{
+// ModelCycleOf returns the readings and decisions of a model in a cycle. analyses are those of the cycle.
+func ModelCycleOf(s scaling.Snapshot, o scaling.Objective, analyses []scaling.Analysis, decisions map[scaling.VariantKey]scaling.Decision) ModelCycle {
+	out := ModelCycle{
 		At: s.At, Advisory: s.Advisory(), Rate: s.Load.ArrivalRate, Waiting: s.Waiting(), TTFT: s.Load.TTFT, ITL: s.Load.ITL,
 	}
 	if part, known := s.Missed(o); known && o.Set() {
@@ -78,7 +78,7 @@ func LookOf(s scaling.Snapshot, o scaling.Objective, analyses []scaling.Analysis
 }
 
 // Usable reports whether l has the replicas of every variant and a decision for each.
-func (l Look) Usable() bool {
+func (l ModelCycle) Usable() bool {
 	for _, v := range l.Variants {
 		if !v.Observed || !v.Decided {
 			return false
@@ -89,7 +89,7 @@ func (l Look) Usable() bool {
 
 // carried returns the part of the demand that the given replicas serve within the objectives; false
 // where the demand is unknown. replicas are in the order of l.Variants.
-func (l Look) carried(replicas []scaling.Replicas) (float64, bool) {
+func (l ModelCycle) carried(replicas []scaling.Replicas) (float64, bool) {
 	if !l.Demand.Known() {
 		return 0, false
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/shadow"
 )
 
-// Looks holds the looks at each model, in the order of time.
-type Looks map[scaling.ModelKey][]shadow.Look
+// ModelCycles holds the cycles of each model, in the order of time.
+type ModelCycles map[scaling.ModelKey][]shadow.ModelCycle
 
 // stretch is a time in which a variant served a model.
 type stretch struct {
@@ -19,8 +19,8 @@ type stretch struct {
 	of *variantSeries
 }
 
-// looksOf returns a look for each model and scrape, from the values of the variants.
-func looksOf(variants map[scaling.VariantKey]*variantSeries, step time.Duration) Looks {
+// modelCyclesOf returns a cycle for each model and scrape, from the values of the variants.
+func modelCyclesOf(variants map[scaling.VariantKey]*variantSeries, step time.Duration) ModelCycles {
 	models := map[scaling.ModelKey][]stretch{}
 	for _, key := range slices.SortedFunc(maps.Keys(variants), scaling.VariantKey.Compare) {
 		for _, s := range variants[key].served {
@@ -28,25 +28,25 @@ func looksOf(variants map[scaling.VariantKey]*variantSeries, step time.Duration)
 			models[model] = append(models[model], stretch{s, variants[key]})
 		}
 	}
-	out := Looks{}
+	out := ModelCycles{}
 	for model, of := range models {
-		if looks := looksAt(of); len(looks) > 0 {
-			out[model] = planned(looks, step)
+		if cycles := modelCyclesAt(of); len(cycles) > 0 {
+			out[model] = planned(cycles, step)
 		}
 	}
 	return out
 }
 
-// looksAt returns the looks at one model. A time without a newer value than the look before gives
-// no look.
-func looksAt(of []stretch) []shadow.Look {
+// modelCyclesAt returns the cycles of one model. A time without a newer value than the cycle before gives
+// no cycle.
+func modelCyclesAt(of []stretch) []shadow.ModelCycle {
 	times := map[int64]bool{}
 	for _, s := range of {
 		for at := range s.scraped {
 			times[at] = true
 		}
 	}
-	var looks []shadow.Look
+	var cycles []shadow.ModelCycle
 	newest := math.Inf(-1)
 	for _, at := range slices.Sorted(maps.Keys(times)) {
 		seen := newest
@@ -59,34 +59,34 @@ func looksAt(of []stretch) []shadow.Look {
 			continue
 		}
 		newest = seen
-		if l := lookAt(of, at); len(l.Variants) > 0 {
-			looks = append(looks, l)
+		if l := modelCycleAt(of, at); len(l.Variants) > 0 {
+			cycles = append(cycles, l)
 		}
 	}
-	return looks
+	return cycles
 }
 
-// planned returns looks with their Interval set to the usual time between two of them: the step, or
-// the median time between looks where that is longer.
-func planned(looks []shadow.Look, step time.Duration) []shadow.Look {
-	apart := make([]time.Duration, 0, len(looks))
-	for i := range len(looks) - 1 {
-		apart = append(apart, looks[i+1].At.Sub(looks[i].At))
+// planned returns cycles with their Interval set to the usual time between two of them: the step, or
+// the median time between cycles where that is longer.
+func planned(cycles []shadow.ModelCycle, step time.Duration) []shadow.ModelCycle {
+	apart := make([]time.Duration, 0, len(cycles))
+	for i := range len(cycles) - 1 {
+		apart = append(apart, cycles[i+1].At.Sub(cycles[i].At))
 	}
 	if len(apart) > 0 {
 		slices.Sort(apart)
 		step = max(step, apart[len(apart)/2])
 	}
-	for i := range looks {
-		looks[i].Interval = step
+	for i := range cycles {
+		cycles[i].Interval = step
 	}
-	return looks
+	return cycles
 }
 
-// lookAt returns the look at a model at one time. It leaves out a variant without values, which did
+// modelCycleAt returns the cycle of a model at one time. It leaves out a variant without values, which did
 // not exist then.
-func lookAt(of []stretch, at int64) shadow.Look {
-	l := shadow.Look{At: time.Unix(at, 0).UTC()}
+func modelCycleAt(of []stretch, at int64) shadow.ModelCycle {
+	l := shadow.ModelCycle{At: time.Unix(at, 0).UTC()}
 	newest := 0.0 // scrape time of the last variant
 	for _, s := range of {
 		v := s.of

@@ -26,25 +26,25 @@ const (
 	keyNamespace = "namespace"
 )
 
-// board looks up the decision that a trigger reads. It is safe for concurrent use.
-type board struct {
+// lookup finds the decision that a trigger reads. It is safe for concurrent use.
+type lookup struct {
 	decisions external.Source
 	targets   Targets
 	clock     clock.PassiveClock
 
 	mu   sync.Mutex
-	kept map[string]look // by namespace
+	kept map[string]listed // by namespace
 }
 
-// look is the result of reading the decisions of a namespace.
-type look struct {
+// listed is the result of reading the decisions of a namespace.
+type listed struct {
 	at     time.Time
 	values []external.Value
 	err    error
 }
 
-func newBoard(opts Options) *board {
-	return &board{decisions: opts.Decisions, targets: opts.Targets, clock: opts.Clock, kept: map[string]look{}}
+func newLookup(opts Options) *lookup {
+	return &lookup{decisions: opts.Decisions, targets: opts.Targets, clock: opts.Clock, kept: map[string]listed{}}
 }
 
 // check refuses a trigger without a ScaledObject or a namespace, and one that asks for another
@@ -63,12 +63,12 @@ func check(ref *wire.ScaledObjectRef) error {
 // decision returns the decision that a trigger reads. Its error is a gRPC status: that of check,
 // Unavailable while no decision is known, NotFound where the ScaledObject or its variant is unknown
 // or has no decision.
-func (b *board) decision(ctx context.Context, ref *wire.ScaledObjectRef) (external.Value, error) {
+func (l *lookup) decision(ctx context.Context, ref *wire.ScaledObjectRef) (external.Value, error) {
 	if err := check(ref); err != nil {
 		return external.Value{}, err
 	}
 	namespace := ref.GetNamespace()
-	values, err := b.values(ctx, namespace)
+	values, err := l.values(ctx, namespace)
 	if err != nil {
 		return external.Value{}, status.Errorf(codes.Unavailable, "no decision is known: %v", err)
 	}
@@ -83,7 +83,7 @@ func (b *board) decision(ctx context.Context, ref *wire.ScaledObjectRef) (extern
 		}
 		return values[i], nil
 	}
-	kind, name, ok := b.targets.ScaledObjectTarget(ctx, namespace, ref.GetName())
+	kind, name, ok := l.targets.ScaledObjectTarget(ctx, namespace, ref.GetName())
 	if !ok {
 		return external.Value{}, status.Errorf(codes.NotFound, "ScaledObject %.80s in namespace %.80s is not known to the manager: name the variant by %s in the metadata of its trigger",
 			ref.GetName(), namespace, keyVariant)
@@ -98,24 +98,24 @@ func (b *board) decision(ctx context.Context, ref *wire.ScaledObjectRef) (extern
 
 // values returns the values of a namespace, sorted by variant: the present ones while this process
 // leads, else those of the last keptFor.
-func (b *board) values(ctx context.Context, namespace string) ([]external.Value, error) {
-	if values, ok := b.decisions.Store.Values(namespace); ok {
+func (l *lookup) values(ctx context.Context, namespace string) ([]external.Value, error) {
+	if values, ok := l.decisions.Store.Values(namespace); ok {
 		return values, nil
 	}
-	now := b.clock.Now()
-	b.mu.Lock()
-	kept, ok := b.kept[namespace]
-	b.mu.Unlock()
+	now := l.clock.Now()
+	l.mu.Lock()
+	kept, ok := l.kept[namespace]
+	l.mu.Unlock()
 	if ok && now.Sub(kept.at) < keptFor {
 		return kept.values, kept.err
 	}
-	values, err := b.decisions.Values(ctx, namespace)
+	values, err := l.decisions.Values(ctx, namespace)
 	if ctx.Err() != nil {
 		return values, err // an error because the caller is gone must not reach other callers
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	maps.DeleteFunc(b.kept, func(_ string, l look) bool { return now.Sub(l.at) >= keptFor })
-	b.kept[namespace] = look{at: now, values: values, err: err}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.kept, func(_ string, of listed) bool { return now.Sub(of.at) >= keptFor })
+	l.kept[namespace] = listed{at: now, values: values, err: err}
 	return values, err
 }
