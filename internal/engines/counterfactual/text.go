@@ -80,7 +80,7 @@ func (f Fewer) lines() []string {
 		orders = append(orders, fmt.Sprintf("%s from %d to %d", o.Variant.Name, o.From, o.To))
 	}
 	out := append([]string{}, f.expected()...)
-	return append(out, fmt.Sprintf("of %s a cycle would order %s: %s, %s", n, strings.Join(orders, ", "), f.Because.Reason, need(f.Because.Detail)))
+	return append(out, fmt.Sprintf("with %s, a cycle would order %s: %s, %s", n, strings.Join(orders, ", "), f.Because.Reason, need(f.Because.Detail)))
 }
 
 // expected describes the fleet with one replica fewer, in one line for each variant.
@@ -219,7 +219,7 @@ func (t Turn) line(a Answers, than, way string, now time.Time) string {
 		if t.Last == 0 {
 			return than + ": at no rate" + because(t.Held)
 		}
-		text := fmt.Sprintf("%s: at no rate %s to %s requests/s (%s now)%s", than, way, number(t.Last), number(t.Now), because(t.Held))
+		text := fmt.Sprintf("%s: at no rate, tried %s to %s requests/s (%s now)%s", than, way, number(t.Last), number(t.Now), because(t.Held))
 		if t.Other != nil {
 			text += "; " + t.Other.others(a)
 		}
@@ -230,7 +230,11 @@ func (t Turn) line(a Answers, than, way string, now time.Time) string {
 	}
 	text := fmt.Sprintf("%s: at %s requests/s (%s now)%s%s", than, rate(t.Rate), number(t.Now), t.change(a), because(t.Held))
 	if t.Until != nil {
-		text += "; up to there" + because(t.Until)
+		side := "below"
+		if way == "down" {
+			side = "above"
+		}
+		text += "; " + side + " that" + because(t.Until)
 	}
 	if t.ReversedAt > 0 {
 		text += fmt.Sprintf("; not so at %s requests/s", rate(t.ReversedAt))
@@ -269,7 +273,7 @@ func (l Late) line(now time.Time) string {
 	case LateAlready:
 		return fmt.Sprintf("the order of %s is late%s", l.Missing.Text(), l.why())
 	case LateAt:
-		return fmt.Sprintf("the order of %s is late at %s, in %s, unless something changes%s",
+		return fmt.Sprintf("the order of %s counts as late from %s on, in %s, unless something changes%s",
 			l.Missing.Text(), l.At.UTC().Format(time.RFC3339), max(0, l.At.Sub(now)).Round(time.Second), l.why())
 	case LateUnknown:
 	}
