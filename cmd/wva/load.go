@@ -132,6 +132,8 @@ func (f *loadFlags) run(command *cobra.Command) error {
 // check returns an error for wrong flags; changed reports which were given.
 func (f *loadFlags) check(changed func(name string) bool) error {
 	switch {
+	case f.url == "" && f.model == "":
+		return errors.New("--url and --model are missing")
 	case f.url == "":
 		return errors.New("--url is missing")
 	case f.model == "":

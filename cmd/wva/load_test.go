@@ -127,6 +127,7 @@ func TestBadUsageOfLoadIsTold(t *testing.T) {
 		return append([]string{"--url", "http://127.0.0.1:1", "--model", "m"}, args...)
 	}
 	for name, args := range map[string][]string{
+		"--url and --model are":      {"--rate", "1", "--duration", "1s"},
 		"--url is missing":           {"--model", "m", "--rate", "1", "--duration", "1s"},
 		"--model is missing":         {"--url", "http://127.0.0.1:1"},
 		"want one of":                to(),

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/serving"
+	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/spelling"
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/workload"
 )
 
@@ -47,12 +48,18 @@ const Routings = "round-robin, least-loaded, kv-aware or weighted"
 
 // ParseRouting returns the Routing with a name.
 func ParseRouting(name string) (Routing, error) {
+	var known []string
 	for r := RoundRobin; r <= Weighted; r++ {
 		if r.String() == name {
 			return r, nil
 		}
+		known = append(known, r.String())
 	}
-	return 0, fmt.Errorf("routing %q is not known, want "+Routings, name)
+	hint := ""
+	if near := spelling.Nearest(name, known); near != "" {
+		hint = "; did you mean " + near + "?"
+	}
+	return 0, fmt.Errorf("routing %q is not known, want %s%s", name, Routings, hint)
 }
 
 // arrive takes in a request of the workload.

@@ -376,6 +376,9 @@ func TestRoutingUsesEveryReplica(t *testing.T) {
 			t.Errorf("%s: one replica holds %g requests more than another, want at most %g", routing, uneven, bound)
 		}
 	}
+	if _, err := ParseRouting("roundrobin"); err == nil || !strings.Contains(err.Error(), "did you mean round-robin?") {
+		t.Errorf("a routing without its dash: got %v", err)
+	}
 	if _, err := ParseRouting("random"); err == nil || !strings.Contains(err.Error(), "least-loaded") {
 		t.Errorf("an unknown routing gives %v, want an error that names the known ones", err)
 	}
