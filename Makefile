@@ -94,6 +94,8 @@ samples: ## Write anew what pages show: of wva explain, events and conditions fr
 ##@ Checks
 
 .PHONY: test
+# A heap may grow to five times what is in use between two collections.
+test: export GOGC ?= 400
 test: gotest build localcluster ## Run unit and API tests of all modules (under -race where a C compiler is found)
 	@# Not under -race what would compile Kubernetes or Prometheus once more.
 	@$(BIN)/gotest -m . -m tools -plain test/lab -plain hack/release -plain test/browser -plain test/chart -plain test/promql -plain test/localcluster -- $(TESTFLAGS) ./...

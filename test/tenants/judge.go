@@ -271,15 +271,21 @@ func (base outcome) contest(c Case, got outcome) []Violation {
 		for _, d := range got.decisions[n] {
 			is[d.Variant] = d
 		}
+		lost, short, last := scaling.Replicas(0), scaling.Replicas(0), ""
 		for _, d := range base.decisions[n] {
 			with, ok := is[d.Variant]
-			if least := int(min(d.Target(), d.Current)); !ok || with.Target() < scaling.Replicas(least) {
-				return []Violation{{Share, fmt.Sprintf("cycle %d: %s has %d and loses replicas to another namespace: %+v, without it %+v", n, d.Variant, d.Current, with, d)}}
+			if least := min(d.Target(), d.Current); !ok || with.Target() < least {
+				lost += least - with.Target()
+				last = fmt.Sprintf("%s has %d and loses replicas to another namespace: %+v, without it %+v", d.Variant, d.Current, with, d)
 			}
+			short += max(0, d.Target()-max(with.Target(), with.Current))
 			want, has := wanted(d), held(with)
 			wants[d.Variant.Namespace] += want
 			gets[d.Variant.Namespace] += has
 			alone, total = alone+want, total+has
+		}
+		if lost > short { // else honest equals of the model give up for it what they do not need
+			return []Violation{{Share, fmt.Sprintf("cycle %d: %d replicas are lost, and honest models are short of %d: %s", n, lost, short, last)}}
 		}
 		if n < turns-1 {
 			continue // replicas without a pod reserve for a minute
