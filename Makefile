@@ -136,7 +136,7 @@ soak: gotest build localcluster kubernetes137 keda helm ## Run what takes longer
 	CGO_ENABLED=0 $(GO) test ./test/lab -count=1 -v -run MeasuredAttainment -all
 	CGO_ENABLED=0 $(GO) test ./test/tenants -count=1 -v -run 'NoTenant|FoundCases' -soak $(or $(SOAK_FOR),10m) -timeout 0
 	CGO_ENABLED=0 $(GO) test ./test/tenants -count=1 -tags soak -run 'OldRules|FillsABudget' -timeout 60m
-	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 90m -tags e2e,soak -run '$(SOAK)' $(TESTFLAGS) ./test/e2e/... -steady=3m -steady-fleet=100
+	@$(BIN)/gotest -v -plain . -- -count=1 -timeout 150m -tags e2e,soak -run '$(SOAK)' $(TESTFLAGS) ./test/e2e/... -steady=3m -steady-fleet=100
 	@$(MAKE) browser LIVE=1
 
 .PHONY: browser

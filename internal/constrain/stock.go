@@ -127,6 +127,9 @@ func (s *stock) take(accelerator string, gpus scaling.Accelerators, has func(sca
 	return true
 }
 
+// groupsAtMost is how many sorts of free nodes a message names.
+const groupsAtMost = 6
+
 // describe returns what is free of a type: "3 nodes of l40s-pool with 1 free".
 func (s *stock) describe(accelerator string) string {
 	var out []string
@@ -147,7 +150,7 @@ func (s *stock) describe(accelerator string) string {
 	if len(out) == 0 {
 		return "none is free"
 	}
-	return strings.Join(out, ", ")
+	return scaling.FirstOf(out, groupsAtMost, func(text string) string { return text })
 }
 
 func inGroup(name string) string {

@@ -43,8 +43,13 @@ func factOf(s v1alpha1.VariantAutoscalingStatus, kind v1alpha1.ConditionType) st
 	return s.Facts[string(kind)]
 }
 
+// longestMessage bounds the message of a condition, in characters: the API server refuses a status
+// with one of more than 32768.
+const longestMessage = 4096
+
 // state puts a condition and its fact into a status.
 func state(s *v1alpha1.VariantAutoscalingStatus, c stated) {
+	c.Message = firstOf(c.Message, longestMessage)
 	meta.SetStatusCondition(&s.Conditions, c.Condition)
 	if c.fact == "" {
 		delete(s.Facts, c.Type)

@@ -3,6 +3,7 @@ package controller
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -157,5 +158,27 @@ func TestFactsOfTheVersionBeforeAreReadFromItsMessages(t *testing.T) {
 	state(&is, stated{condition(v1alpha1.ConditionConfigurationValid, metav1.ConditionFalse, v1alpha1.ReasonInvalidConfiguration, "in other words"), "thresholds=80"})
 	if begins(was, is, v1alpha1.ConditionConfigurationValid) {
 		t.Error("what the version before told is told again")
+	}
+}
+
+// TestMessagesAreBounded has a model of thousand variants with long names, none of which meets the
+// objectives, and a message that exceeds the limit of the API server.
+func TestMessagesAreBounded(t *testing.T) {
+	e := explanation(later(100))
+	e.Sizing = scaling.Analysis{Reason: scaling.ReasonObjectiveInfeasible}
+	for i := range 1000 {
+		e.Sizing.Infeasible = append(e.Sizing.Infeasible, scaling.Infeasible{
+			Variant: scaling.VariantKey{Namespace: "n", Name: strings.Repeat("v", 240) + fmt.Sprint(i)}, Target: "ITL", Wanted: 10, Best: 20,
+		})
+	}
+	var s v1alpha1.VariantAutoscalingStatus
+	c := optimizationReady(s, e)
+	if size := len(c.Message) + len(c.fact); size > 3000 || !strings.Contains(c.Message, "and 997 more") {
+		t.Errorf("the message and the fact have %d bytes: %.1000s", size, c.Message)
+	}
+	c.Message = strings.Repeat("é", 40_000)
+	state(&s, c)
+	if got := []rune(s.Conditions[0].Message); len(got) != longestMessage {
+		t.Errorf("a message of 40,000 characters is stated with %d, want %d", len(got), longestMessage)
 	}
 }

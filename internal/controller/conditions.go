@@ -61,12 +61,17 @@ func optimizationReady(was v1alpha1.VariantAutoscalingStatus, e explain.Explanat
 	return out
 }
 
-// infeasible returns the fact of objectives that no variant meets: the objectives, without the best
-// possible latencies, which move with the load.
+// infeasible returns the fact of objectives that no variant meets: the objectives that the message
+// names, without the best possible latencies, which move with the load, and how many others there
+// are.
 func infeasible(e explain.Explanation) string {
-	parts := make([]string, len(e.Sizing.Infeasible))
-	for i, of := range e.Sizing.Infeasible {
-		parts[i] = fmt.Sprintf("%s %s %g", of.Variant.Name, of.Target, of.Wanted)
+	all := e.Sizing.Infeasible
+	var parts []string
+	for _, of := range all[:min(explain.InfeasibleNamed, len(all))] {
+		parts = append(parts, fmt.Sprintf("%s %s %g", of.Variant.Name, of.Target, of.Wanted))
+	}
+	if more := len(all) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("+%d", more))
 	}
 	return strings.Join(parts, factEnd)
 }

@@ -8,6 +8,10 @@ import (
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
 )
 
+// InfeasibleNamed is how many variants Infeasible describes: each variant of a model has the message,
+// and a model may have thousands.
+const InfeasibleNamed = 3
+
 // Infeasible says that no variant of the model can meet its objectives: first the part that stays
 // the same, then the best possible latencies, which move with the lengths of the requests. Both are
 // "" where the objectives are not known to be infeasible.
@@ -15,13 +19,14 @@ func Infeasible(e Explanation) (stable, moving string) {
 	if e.Sizing.Reason != scaling.ReasonObjectiveInfeasible {
 		return "", ""
 	}
-	var wanted, best []string
-	for _, i := range e.Sizing.Infeasible {
-		wanted = append(wanted, fmt.Sprintf("%s %s of %g ms", i.Variant.Name, i.Target, i.Wanted))
-		best = append(best, fmt.Sprintf("%s %.3g ms", i.Variant.Name, i.Best))
-	}
-	return "No variant meets the objectives of the model, not even without other load (" + strings.Join(wanted, ", ") +
-		"): no accelerator helps, and replicas are sized to the best that is possible. Want other objectives, or a faster variant", ". When it was first seen, the best were " + strings.Join(best, ", ")
+	wanted := scaling.FirstOf(e.Sizing.Infeasible, InfeasibleNamed, func(i scaling.Infeasible) string {
+		return fmt.Sprintf("%s %s of %g ms", i.Variant.Name, i.Target, i.Wanted)
+	})
+	best := scaling.FirstOf(e.Sizing.Infeasible, InfeasibleNamed, func(i scaling.Infeasible) string {
+		return fmt.Sprintf("%s %.3g ms", i.Variant.Name, i.Best)
+	})
+	return "No variant meets the objectives of the model, not even without other load (" + wanted +
+		"): no accelerator helps, and replicas are sized to the best that is possible. Want other objectives, or a faster variant", ". When it was first seen, the best were " + best
 }
 
 // Contradicted says that the profile of the variant predicts other latencies than are measured:

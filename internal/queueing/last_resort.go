@@ -1,7 +1,6 @@
 package queueing
 
 import (
-	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -32,16 +31,16 @@ func lastResort(sized []sizing, load load, objective scaling.Objective, options 
 	if serve >= needs || !queueStands(sized, load, snap, past, patience) {
 		return ""
 	}
-	var names []string
+	var serving []string
 	for i, s := range sized {
 		if excluded(s) {
 			s.fixed = false
 			sized[i] = relaxed(s, load, raised(s, load, objective, options), options)
-			names = append(names, s.variant.Key.Name)
+			serving = append(serving, s.variant.Key.Name)
 		}
 	}
-	if len(names) == 0 {
+	if len(serving) == 0 {
 		return ""
 	}
-	return "; requests wait and the other variants do not grow, so that those serve, too, that miss the objectives: " + strings.Join(names, ", ")
+	return "; requests wait and the other variants do not grow, so that those serve, too, that miss the objectives: " + first(serving)
 }

@@ -104,7 +104,12 @@ func (l load) unsurePods() string {
 		pods = append(pods, s.Pod)
 	}
 	slices.Sort(pods)
-	return scaling.FirstOf(pods, namedAtMost, func(pod string) string { return pod })
+	return first(pods)
+}
+
+// first lists the first texts, and the number of the others.
+func first(texts []string) string {
+	return scaling.FirstOf(texts, namedAtMost, func(text string) string { return text })
 }
 
 // smoothed returns the load with the mean lengths of the last minutes, and with the mean rate of

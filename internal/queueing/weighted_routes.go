@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llm-d-incubation/workload-variant-autoscaler/internal/scaling"
@@ -254,5 +253,5 @@ func split(a *scaling.Analysis, sized []sizing, load load, snap scaling.Snapshot
 	if !a.Apart {
 		return ""
 	}
-	return "; requests are shared out by variant, whatever replicas each has (" + strings.Join(told, ", ") + "), so that each has to carry its part"
+	return "; requests are shared out by variant, whatever replicas each has (" + first(told) + "), so that each has to carry its part"
 }
