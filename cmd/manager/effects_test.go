@@ -254,9 +254,9 @@ func shares(_ *testing.T, l *lab) any {
 		setup.Models[v.Model] = l.policies().decides(v.Model)
 		in.Snapshots = append(in.Snapshots, scaling.Snapshot{Model: v.Model, At: l.fleet.At, Window: time.Minute, Variants: []scaling.Variant{v}})
 		if namespace == "a" {
-			looks := memory.Sums{}.Plus([3]float64{1, 4, 0}, 20, 2*memory.SamplesEnough, 10)
+			seen := memory.Sums{}.Plus([3]float64{1, 4, 0}, 20, 2*memory.SamplesEnough, 10)
 			of := memory.Subject{Accelerator: "A100", GPUs: 1, Template: "t"}
-			in.History[v.Key] = memory.Past{Model: v.Model, Fit: memory.Fit{Of: of, At: l.fleet.At.Add(-time.Minute), Bands: []memory.Band{{Of: 2, ITL: looks}}}}
+			in.History[v.Key] = memory.Past{Model: v.Model, Fit: memory.Fit{Of: of, At: l.fleet.At.Add(-time.Minute), Bands: []memory.Band{{Of: 2, ITL: seen}}}}
 		}
 	}
 	return setup.Decide(in).History[scaling.VariantKey{Namespace: "b", Name: "v"}].Fit.Shared.Namespaces

@@ -93,8 +93,8 @@ func (f *profileFlags) fromRecord(stdin io.Reader, name string) ([]profiled, tim
 	if f.namespace != "" {
 		said += " in namespace " + f.namespace
 	}
-	if near := spelling.Nearest(name, names); near != "" {
-		said += "; did you mean " + near + "?"
+	if hint := spelling.Hint(name, names); hint != "" {
+		said += hint
 	} else if len(names) > 0 {
 		said += "; it has " + scaling.Few(names)
 	}

@@ -207,8 +207,11 @@ func TestProfileAsksTheManager(t *testing.T) {
 // TestWhereASharedProfileComesFromIsSaid without the names of other namespaces.
 func TestWhereASharedProfileComesFromIsSaid(t *testing.T) {
 	for want, s := range map[string]profile.Shown{
-		"what replicas like its own showed in another namespace; of its own nothing was seen":                                            {From: profile.IsShared, Namespaces: 1},
-		"learned from 4.0 windows of its replicas, beginning with what replicas like its own showed in the median of 3 other namespaces": {From: profile.LearnedAfterShared, Namespaces: 3, Samples: 4},
+		"what replicas like its own showed in another namespace; of its own nothing was seen": {From: profile.IsShared, Namespaces: 1},
+
+		"learned from 4.0 windows of its replicas, beginning with what replicas like its own showed in the median of 3 other namespaces": {
+			From: profile.LearnedAfterShared, Namespaces: 3, Samples: 4,
+		},
 	} {
 		if got := (profiled{Shown: s}).about(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

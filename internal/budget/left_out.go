@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// LeftOut holds how many objects, events and so on of each namespace are left out now. It is safe for
-// concurrent use. A nil *LeftOut ignores notes.
+// LeftOut holds how many objects, events and so on of each namespace are left out now. It is safe
+// for concurrent use. A nil *LeftOut ignores notes.
 type LeftOut struct {
 	observe func(w What, counts map[string]int)
 
@@ -14,8 +14,8 @@ type LeftOut struct {
 	left map[What]map[string]int
 }
 
-// NewLeftOut returns an empty LeftOut. It calls observe with every note that changes the counts; observe
-// must not modify them, and may be nil.
+// NewLeftOut returns an empty LeftOut. It calls observe with every note that changes the counts;
+// observe must not modify them, and may be nil.
 func NewLeftOut(observe func(w What, counts map[string]int)) *LeftOut {
 	return &LeftOut{observe: observe, left: map[What]map[string]int{}}
 }

@@ -42,11 +42,7 @@ func ParseFile(content []byte, known []string) (File, error) {
 		if slices.Contains(known, name) {
 			continue
 		}
-		hint := ""
-		if near := spelling.Nearest(name, known); near != "" {
-			hint = "; did you mean " + near + "?"
-		}
-		errs = append(errs, fmt.Errorf("%q is not a known setting%s", shorten(name), hint))
+		errs = append(errs, fmt.Errorf("%q is not a known setting%s", shorten(name), spelling.Hint(name, known)))
 		if len(errs) >= mostFindings {
 			errs = append(errs, fmt.Errorf("more than %d faults", mostFindings))
 			break

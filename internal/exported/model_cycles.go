@@ -37,8 +37,8 @@ func modelCyclesOf(variants map[scaling.VariantKey]*variantSeries, step time.Dur
 	return out
 }
 
-// modelCyclesAt returns the cycles of one model. A time without a newer value than the cycle before gives
-// no cycle.
+// modelCyclesAt returns the cycles of one model. A time without a newer value than the cycle before
+// gives no cycle.
 func modelCyclesAt(of []stretch) []shadow.ModelCycle {
 	times := map[int64]bool{}
 	for _, s := range of {
@@ -83,8 +83,8 @@ func planned(cycles []shadow.ModelCycle, step time.Duration) []shadow.ModelCycle
 	return cycles
 }
 
-// modelCycleAt returns the cycle of a model at one time. It leaves out a variant without values, which did
-// not exist then.
+// modelCycleAt returns the cycle of a model at one time. It leaves out a variant without values,
+// which did not exist then.
 func modelCycleAt(of []stretch, at int64) shadow.ModelCycle {
 	l := shadow.ModelCycle{At: time.Unix(at, 0).UTC()}
 	newest := 0.0 // scrape time of the last variant

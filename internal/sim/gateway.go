@@ -55,11 +55,7 @@ func ParseRouting(name string) (Routing, error) {
 		}
 		known = append(known, r.String())
 	}
-	hint := ""
-	if near := spelling.Nearest(name, known); near != "" {
-		hint = "; did you mean " + near + "?"
-	}
-	return 0, fmt.Errorf("routing %q is not known, want %s%s", name, Routings, hint)
+	return 0, fmt.Errorf("routing %q is not known, want %s%s", name, Routings, spelling.Hint(name, known))
 }
 
 // arrive takes in a request of the workload.

@@ -46,6 +46,14 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
+// Hint returns "; did you mean X?" with the name that is Nearest, "" where none is.
+func Hint(name string, known []string) string {
+	if near := Nearest(name, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
 // plain drops what writers confuse most: case and separators.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {

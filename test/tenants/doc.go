@@ -6,7 +6,8 @@
 //	decisions   where they share no accelerators, the decisions on honest variants are
 //	            the same bytes, and so are the status, reason and type of their conditions
 //	share       where they share accelerators, honest models get what their quota or
-//	            their priority entitles them to
+//	            their priority entitles them to, and lose no more replicas than honest
+//	            models are short of
 //	time        an interval of the manager takes at most 1.5 times as long and 50 ms more,
 //	            in processor time; it waits at most as long as security.md states
 //	memory      the manager holds at most 50 MB more that garbage collection does not free,

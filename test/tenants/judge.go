@@ -284,7 +284,7 @@ func (base outcome) contest(c Case, got outcome) []Violation {
 			gets[d.Variant.Namespace] += has
 			alone, total = alone+want, total+has
 		}
-		if lost > short { // else honest equals of the model give up for it what they do not need
+		if lost > short { // else equals gave up what they do not need for the honest models that are short
 			return []Violation{{Share, fmt.Sprintf("cycle %d: %d replicas are lost, and honest models are short of %d: %s", n, lost, short, last)}}
 		}
 		if n < turns-1 {
